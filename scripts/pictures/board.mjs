@@ -6,12 +6,12 @@ import { chromium } from "../../tests/board/node_modules/playwright-core/index.m
 
 const [executablePath, url, home, out] = process.argv.slice(2);
 const LOOKS = ["light", "dark"];
-const PATIENCE = 90_000;
+const TIMEOUT = 90_000;
 
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
 const pages = await Promise.all(LOOKS.map(open));
 await Promise.all(pages.map(choose));
-await Promise.all(pages.map((page) => page.waitForFunction(isWorthSeeing, null, { timeout: PATIENCE, polling: 50 })));
+await Promise.all(pages.map((page) => page.waitForFunction(isWorthSeeing, null, { timeout: TIMEOUT, polling: 50 })));
 await Promise.all(pages.map((page) => page.evaluate(hideHome, home)));
 await Promise.all(pages.map((page) => page.evaluate(frame)));
 await Promise.all(pages.map((page, position) =>

@@ -4,7 +4,7 @@
 import { createInterface } from "node:readline";
 import { chromium } from "playwright-core";
 
-const PATIENCE = 20_000;
+const TIMEOUT = 20_000;
 
 const browser = await chromium.launch({
   executablePath: process.env.TURNBRIDGE_TEST_CHROMIUM,
@@ -35,7 +35,7 @@ const ORDERS = {
     const colorScheme = dark ? "dark" : "light";
     const context = await browser.newContext({ viewport: { width, height }, colorScheme, locale });
     page = await context.newPage();
-    page.setDefaultTimeout(PATIENCE);
+    page.setDefaultTimeout(TIMEOUT);
     asked = [];
     complaints = [];
     page.on("request", (request) => asked.push(request.url()));

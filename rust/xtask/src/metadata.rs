@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-pub struct Workspace {
+pub struct CargoWorkspace {
     /// The repository's web address from the manifest of the shipped package.
     pub address: String,
     /// For each package of the workspace all packages that it links, without itself and without
@@ -22,7 +22,7 @@ pub fn repository() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
-pub fn load() -> Result<Workspace> {
+pub fn load() -> Result<CargoWorkspace> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version", "1", "--locked"])
         .current_dir(repository().join("rust"))
@@ -53,7 +53,7 @@ pub fn load() -> Result<Workspace> {
     let packages = array(&metadata["packages"]);
     let shipped = packages.iter().find(|package| package["name"] == "turnbridge");
     let address = shipped.map(|package| text(&package["repository"])).unwrap_or_default();
-    let mut workspace = Workspace { address, links: BTreeMap::new(), names: BTreeMap::new() };
+    let mut workspace = CargoWorkspace { address, links: BTreeMap::new(), names: BTreeMap::new() };
     for member in array(&metadata["workspace_members"]) {
         let id = text(&member);
         let names = edges[&id].iter().map(|target| name_of[target].clone()).collect();

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::hermetic::Hermetic;
 use crate::messages_api::MessagesApi;
-use crate::pinned::{Wanted, version_in};
+use crate::pinned::{WantedVersion, version_in};
 
 /// The environment variable that names the `claude` to test: a program, a version, or `oldest`.
 const VARIABLE: &str = "TURNBRIDGE_TEST_CLAUDE";
@@ -28,13 +28,13 @@ impl Claude {
     /// were skipped.
     #[track_caller]
     pub fn find() -> Option<Claude> {
-        let wanted = Wanted::by(VARIABLE);
+        let wanted = WantedVersion::by(VARIABLE);
         let program = match (&wanted, wanted.modules("claude")) {
-            (Wanted::Program(program), _) => program.is_file().then(|| program.clone()),
+            (WantedVersion::Program(program), _) => program.is_file().then(|| program.clone()),
             (_, Some(modules)) => installed(&modules),
             (_, None) => None,
         };
-        let is_there = program.is_some() || wanted == Wanted::Newest;
+        let is_there = program.is_some() || wanted == WantedVersion::Newest;
         assert!(is_there, "{VARIABLE}: no {wanted:?}\nhint: {}", wanted.hint("claude"));
         program.map(|program| Claude { program })
     }

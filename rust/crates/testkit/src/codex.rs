@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use crate::hermetic::Hermetic;
-use crate::pinned::{Wanted, version_in};
+use crate::pinned::{WantedVersion, version_in};
 use crate::responses_api::ResponsesApi;
 
 /// The environment variable that names the `codex` to test: a program, a version, or `oldest`.
@@ -35,13 +35,13 @@ impl Codex {
     /// skipped.
     #[track_caller]
     pub fn find() -> Option<Codex> {
-        let wanted = Wanted::by(VARIABLE);
+        let wanted = WantedVersion::by(VARIABLE);
         let program = match (&wanted, wanted.modules("codex")) {
-            (Wanted::Program(program), _) => program.is_file().then(|| program.clone()),
+            (WantedVersion::Program(program), _) => program.is_file().then(|| program.clone()),
             (_, Some(modules)) => installed(&modules),
             (_, None) => None,
         };
-        let is_there = program.is_some() || wanted == Wanted::Newest;
+        let is_there = program.is_some() || wanted == WantedVersion::Newest;
         assert!(is_there, "{VARIABLE}: no {wanted:?}\nhint: {}", wanted.hint("codex"));
         program.map(|program| Codex { program })
     }

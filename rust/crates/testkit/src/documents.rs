@@ -10,7 +10,7 @@ pub struct Document {
 }
 
 /// A block of code with its language: `sh`, `toml`, or an empty string.
-pub struct Block {
+pub struct CodeBlock {
     pub language: String,
     pub text: String,
 }
@@ -21,18 +21,18 @@ impl Document {
         self.parts().0
     }
 
-    pub fn blocks(&self) -> Vec<Block> {
+    pub fn blocks(&self) -> Vec<CodeBlock> {
         self.parts().1
     }
 
-    fn parts(&self) -> (String, Vec<Block>) {
+    fn parts(&self) -> (String, Vec<CodeBlock>) {
         let (mut prose, mut blocks) = (String::new(), Vec::new());
-        let mut open: Option<Block> = None;
+        let mut open: Option<CodeBlock> = None;
         for line in self.text.lines() {
             match (line.trim_start().strip_prefix("```"), open.take()) {
                 (Some(_), Some(block)) => blocks.push(block),
                 (Some(language), None) => {
-                    open = Some(Block { language: language.to_owned(), text: String::new() });
+                    open = Some(CodeBlock { language: language.to_owned(), text: String::new() });
                 }
                 (None, Some(mut block)) => {
                     block.text += &format!("{line}\n");

@@ -4,7 +4,7 @@
 
 use std::io::{self, BufRead, Read, Write};
 
-pub(crate) struct Request {
+pub(crate) struct HttpRequest {
     pub(crate) method: String,
     /// The path without the query.
     pub(crate) path: String,
@@ -16,7 +16,7 @@ pub(crate) struct Request {
     pub(crate) keep_alive: bool,
 }
 
-impl Request {
+impl HttpRequest {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
@@ -24,14 +24,14 @@ impl Request {
 
 /// Reads the next request of a connection. Returns `None` if the client closed it between two
 /// requests.
-pub(crate) fn read_request(reader: &mut impl BufRead) -> io::Result<Option<Request>> {
+pub(crate) fn read_request(reader: &mut impl BufRead) -> io::Result<Option<HttpRequest>> {
     let Some(request_line) = read_line(reader)? else { return Ok(None) };
     let mut words = request_line.split(' ');
     let (Some(method), Some(target)) = (words.next(), words.next()) else {
         return Err(invalid(&format!("request line `{request_line}`")));
     };
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
-    let mut request = Request {
+    let mut request = HttpRequest {
         method: method.to_owned(),
         path: path.to_owned(),
         query: query.to_owned(),

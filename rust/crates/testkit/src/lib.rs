@@ -34,12 +34,12 @@ mod wait;
 pub use browser::Browser;
 pub use claude::Claude;
 pub use codex::{Codex, read_rollout};
-pub use documents::{Block, Document, documents, repository};
+pub use documents::{CodeBlock, Document, documents, repository};
 pub use hermetic::Hermetic;
 pub use messages_api::MessagesApi;
 #[cfg(unix)]
 pub use program::write_program;
-pub use reply::{Reply, Script};
+pub use reply::{ModelReply, Script};
 pub use responses_api::ResponsesApi;
 pub use slack::{SlackApi, SlackSetup};
 pub use slow::{SLOW, is_slow, skipped_as_slow};

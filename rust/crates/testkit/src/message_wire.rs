@@ -3,11 +3,11 @@
 
 use serde_json::{Value, json};
 
-use crate::reply::Block;
-use crate::stream_event::{Event, mark_first_text, split_into_pieces, unique_id};
+use crate::reply::ReplyBlock;
+use crate::stream_event::{StreamEvent, mark_first_text, split_into_pieces, unique_id};
 
 /// Returns the message as one object.
-pub(crate) fn message(model: &str, blocks: &[Block]) -> Value {
+pub(crate) fn message(model: &str, blocks: &[ReplyBlock]) -> Value {
     let content: Vec<Value> = blocks.iter().map(content_block).collect();
     let mut message = message_head(model);
     message["content"] = content.into();
@@ -16,20 +16,20 @@ pub(crate) fn message(model: &str, blocks: &[Block]) -> Value {
 }
 
 /// Returns the message as the events of a stream, in order.
-pub(crate) fn events(model: &str, blocks: &[Block]) -> Vec<Event> {
+pub(crate) fn events(model: &str, blocks: &[ReplyBlock]) -> Vec<StreamEvent> {
     let mut events = vec![json!({"type": "message_start", "message": message_head(model)})];
     let mut first_text = None;
     for (index, block) in blocks.iter().enumerate() {
         let mut start = content_block(block);
         let deltas = match block {
-            Block::Text(text) => {
+            ReplyBlock::Text(text) => {
                 start["text"] = "".into();
                 first_text.get_or_insert(events.len() + 1);
                 split_into_pieces(text)
                     .map(|piece| json!({"type": "text_delta", "text": piece}))
                     .collect()
             }
-            Block::ToolUse { input, .. } => {
+            ReplyBlock::ToolUse { input, .. } => {
                 start["input"] = json!({});
                 vec![json!({"type": "input_json_delta", "partial_json": input.to_string()})]
             }
@@ -69,16 +69,16 @@ fn message_head(model: &str) -> Value {
     })
 }
 
-fn content_block(block: &Block) -> Value {
+fn content_block(block: &ReplyBlock) -> Value {
     match block {
-        Block::Text(text) => json!({"type": "text", "text": text}),
-        Block::ToolUse { name, input } => {
+        ReplyBlock::Text(text) => json!({"type": "text", "text": text}),
+        ReplyBlock::ToolUse { name, input } => {
             json!({"type": "tool_use", "id": unique_id("toolu"), "name": name, "input": input})
         }
     }
 }
 
-fn stop_reason(blocks: &[Block]) -> &'static str {
-    let calls_a_tool = blocks.iter().any(|block| matches!(block, Block::ToolUse { .. }));
+fn stop_reason(blocks: &[ReplyBlock]) -> &'static str {
+    let calls_a_tool = blocks.iter().any(|block| matches!(block, ReplyBlock::ToolUse { .. }));
     if calls_a_tool { "tool_use" } else { "end_turn" }
 }

@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::http_wire::{self, Request};
+use crate::http_wire::{self, HttpRequest};
 use crate::message_wire;
-use crate::model_server::{ModelServer, Shared};
-use crate::reply::{Body, Reply, Script};
+use crate::model_server::{ModelServer, ModelServerShared};
+use crate::reply::{ModelReply, ReplyBody, Script};
 
 /// The server, which stops when it is dropped.
 pub struct MessagesApi {
@@ -33,13 +33,13 @@ impl MessagesApi {
     }
 
     /// Queues a reply for the main conversation.
-    pub fn push(&self, reply: Reply) {
+    pub fn push(&self, reply: ModelReply) {
         self.server.shared.lock().script.push(reply);
     }
 
     /// Queues replies for the conversation whose first user message contains `marker`; see
     /// [`Script::on`].
-    pub fn on(&self, marker: &str, replies: Vec<Reply>) {
+    pub fn on(&self, marker: &str, replies: Vec<ModelReply>) {
         self.server.shared.lock().script.push_on(marker, replies);
     }
 
@@ -55,7 +55,11 @@ impl MessagesApi {
     }
 }
 
-fn answer(writer: &mut TcpStream, request: &Request, shared: &Shared) -> io::Result<()> {
+fn answer(
+    writer: &mut TcpStream,
+    request: &HttpRequest,
+    shared: &ModelServerShared,
+) -> io::Result<()> {
     match (request.method.as_str(), request.path.as_str()) {
         ("POST", "/v1/messages") => match serde_json::from_slice(&request.body) {
             Ok(body) => answer_messages(writer, body, shared),
@@ -73,18 +77,22 @@ fn answer(writer: &mut TcpStream, request: &Request, shared: &Shared) -> io::Res
     }
 }
 
-fn answer_messages(writer: &mut TcpStream, body: Value, shared: &Shared) -> io::Result<()> {
+fn answer_messages(
+    writer: &mut TcpStream,
+    body: Value,
+    shared: &ModelServerShared,
+) -> io::Result<()> {
     let model = body["model"].as_str().unwrap_or("unknown").to_owned();
     let streams = body["stream"] == true;
     let reply = choose_reply(body, shared);
     thread::sleep(reply.before_first_byte);
     match &reply.body {
-        Body::Error { status, kind, message } => http_wire::write_response(
+        ReplyBody::Error { status, kind, message } => http_wire::write_response(
             writer,
             *status,
             message_wire::error(kind, message).to_string().as_bytes(),
         ),
-        Body::Message(blocks) if streams => {
+        ReplyBody::Message(blocks) if streams => {
             http_wire::begin_events(writer)?;
             for event in message_wire::events(&model, blocks) {
                 let name = event.data["type"].as_str().unwrap_or_default();
@@ -95,7 +103,7 @@ fn answer_messages(writer: &mut TcpStream, body: Value, shared: &Shared) -> io::
             }
             http_wire::end_events(writer)
         }
-        Body::Message(blocks) => http_wire::write_response(
+        ReplyBody::Message(blocks) => http_wire::write_response(
             writer,
             200,
             message_wire::message(&model, blocks).to_string().as_bytes(),
@@ -103,10 +111,10 @@ fn answer_messages(writer: &mut TcpStream, body: Value, shared: &Shared) -> io::
     }
 }
 
-fn choose_reply(body: Value, shared: &Shared) -> Reply {
+fn choose_reply(body: Value, shared: &ModelServerShared) -> ModelReply {
     let has_tools = body["tools"].as_array().is_some_and(|tools| !tools.is_empty());
     if !has_tools {
-        return Reply::text("Test session");
+        return ModelReply::text("Test session");
     }
     // One lock for both: the order of `requests()` equals the order of the replies.
     let mut state = shared.lock();

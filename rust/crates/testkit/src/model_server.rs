@@ -9,27 +9,28 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::http_wire::{self, Request};
+use crate::http_wire::{self, HttpRequest};
 use crate::reply::Script;
 use crate::wait::wait_until;
 
 /// The function that responds to one request of a connection.
-pub(crate) type Answer = fn(&mut TcpStream, &Request, &Shared) -> io::Result<()>;
+pub(crate) type RequestHandler =
+    fn(&mut TcpStream, &HttpRequest, &ModelServerShared) -> io::Result<()>;
 
 /// The server, which stops when it is dropped.
 pub(crate) struct ModelServer {
     pub(crate) address: SocketAddr,
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<ModelServerShared>,
     acceptor: Option<JoinHandle<()>>,
 }
 
 #[derive(Default)]
-pub(crate) struct Shared {
-    state: Mutex<State>,
+pub(crate) struct ModelServerShared {
+    state: Mutex<ModelServerState>,
 }
 
 #[derive(Default)]
-pub(crate) struct State {
+pub(crate) struct ModelServerState {
     pub(crate) script: Script,
     /// The bodies of the requests that got a scripted reply.
     pub(crate) requests: Vec<Value>,
@@ -39,15 +40,15 @@ pub(crate) struct State {
     stopped: bool,
 }
 
-impl Shared {
-    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+impl ModelServerShared {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, ModelServerState> {
         // A panic in one connection's thread must not hide the test's own message behind a poisoned
         // lock.
         self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     /// Responds with 404, and records the request.
-    pub(crate) fn refuse(&self, writer: &mut TcpStream, request: &Request) -> io::Result<()> {
+    pub(crate) fn refuse(&self, writer: &mut TcpStream, request: &HttpRequest) -> io::Result<()> {
         self.lock().strays.push(format!("{} {}", request.method, request.path));
         http_wire::write_response(writer, 404, b"")
     }
@@ -55,10 +56,10 @@ impl Shared {
 
 impl ModelServer {
     #[track_caller]
-    pub(crate) fn start(name: &str, script: Script, answer: Answer) -> ModelServer {
+    pub(crate) fn start(name: &str, script: Script, answer: RequestHandler) -> ModelServer {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("bind a loopback port");
         let address = listener.local_addr().expect("address of the loopback port");
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(ModelServerShared::default());
         shared.lock().script = script;
         let acceptor = thread::Builder::new()
             .name(name.to_owned())
@@ -101,7 +102,11 @@ impl Drop for ModelServer {
     }
 }
 
-fn accept_connections(listener: &TcpListener, shared: &Arc<Shared>, answer: Answer) {
+fn accept_connections(
+    listener: &TcpListener,
+    shared: &Arc<ModelServerShared>,
+    answer: RequestHandler,
+) {
     for connection in listener.incoming().flatten() {
         let mut state = shared.lock();
         if state.stopped {
@@ -117,7 +122,11 @@ fn accept_connections(listener: &TcpListener, shared: &Arc<Shared>, answer: Answ
     }
 }
 
-fn serve_connection(mut connection: TcpStream, shared: &Shared, answer: Answer) -> io::Result<()> {
+fn serve_connection(
+    mut connection: TcpStream,
+    shared: &ModelServerShared,
+    answer: RequestHandler,
+) -> io::Result<()> {
     connection.set_nodelay(true)?;
     let mut reader = BufReader::new(connection.try_clone()?);
     while let Some(request) = http_wire::read_request(&mut reader)? {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// The request in a variable.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum WantedVersion {
     /// The one in `tests/NAME`.
     Newest,
     /// The oldest supported one, in `tests/NAME/oldest`.
@@ -15,20 +15,20 @@ pub enum Wanted {
     Program(PathBuf),
 }
 
-impl Wanted {
-    pub fn by(variable: &str) -> Wanted {
-        Wanted::read(std::env::var(variable).ok().as_deref())
+impl WantedVersion {
+    pub fn by(variable: &str) -> WantedVersion {
+        WantedVersion::read(std::env::var(variable).ok().as_deref())
     }
 
-    fn read(value: Option<&str>) -> Wanted {
+    fn read(value: Option<&str>) -> WantedVersion {
         let is_version = |text: &str| {
             text.contains('.') && text.bytes().all(|byte| b"0123456789.".contains(&byte))
         };
         match value.unwrap_or_default() {
-            "" | "newest" => Wanted::Newest,
-            "oldest" => Wanted::Oldest,
-            version if is_version(version) => Wanted::Version(version.to_owned()),
-            program => Wanted::Program(PathBuf::from(program)),
+            "" | "newest" => WantedVersion::Newest,
+            "oldest" => WantedVersion::Oldest,
+            version if is_version(version) => WantedVersion::Version(version.to_owned()),
+            program => WantedVersion::Program(PathBuf::from(program)),
         }
     }
 
@@ -36,10 +36,10 @@ impl Wanted {
     pub fn modules(&self, name: &str) -> Option<PathBuf> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../tests").join(name);
         let folder = match self {
-            Wanted::Newest => folder,
-            Wanted::Oldest => folder.join("oldest"),
-            Wanted::Version(version) => folder.join("versions").join(version),
-            Wanted::Program(_) => return None,
+            WantedVersion::Newest => folder,
+            WantedVersion::Oldest => folder.join("oldest"),
+            WantedVersion::Version(version) => folder.join("versions").join(version),
+            WantedVersion::Program(_) => return None,
         };
         Some(folder.join("node_modules"))
     }
@@ -47,8 +47,8 @@ impl Wanted {
     /// Returns a hint to install a missing program.
     pub fn hint(&self, name: &str) -> String {
         match self {
-            Wanted::Version(version) => format!("run `scripts/agent {name} {version}`"),
-            Wanted::Newest | Wanted::Oldest | Wanted::Program(_) => {
+            WantedVersion::Version(version) => format!("run `scripts/agent {name} {version}`"),
+            WantedVersion::Newest | WantedVersion::Oldest | WantedVersion::Program(_) => {
                 "run `scripts/test`, which installs what the tests need".to_owned()
             }
         }
@@ -69,11 +69,20 @@ mod tests {
 
     #[test]
     fn a_version_a_word_and_a_path_are_told_apart() {
-        assert_eq!(Wanted::read(None), Wanted::Newest);
-        assert_eq!(Wanted::read(Some("oldest")), Wanted::Oldest);
-        assert_eq!(Wanted::read(Some("2.1.139")), Wanted::Version("2.1.139".to_owned()));
-        assert_eq!(Wanted::read(Some("./claude")), Wanted::Program("./claude".into()));
-        assert_eq!(Wanted::read(Some("claude-2.1.139")), Wanted::Program("claude-2.1.139".into()));
+        assert_eq!(WantedVersion::read(None), WantedVersion::Newest);
+        assert_eq!(WantedVersion::read(Some("oldest")), WantedVersion::Oldest);
+        assert_eq!(
+            WantedVersion::read(Some("2.1.139")),
+            WantedVersion::Version("2.1.139".to_owned())
+        );
+        assert_eq!(
+            WantedVersion::read(Some("./claude")),
+            WantedVersion::Program("./claude".into())
+        );
+        assert_eq!(
+            WantedVersion::read(Some("claude-2.1.139")),
+            WantedVersion::Program("claude-2.1.139".into())
+        );
     }
 
     #[test]

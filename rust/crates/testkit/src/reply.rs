@@ -1,4 +1,4 @@
-//! The replies of the scripted model: one `Reply` per request, queued in a `Script`. Values only;
+//! The replies of the scripted model: one `ModelReply` per request, queued in a `Script`. Values only;
 //! `message_wire.rs` and `response_wire.rs` contain the wire formats, `messages_api.rs` and
 //! `responses_api.rs` select the reply.
 
@@ -9,55 +9,62 @@ use serde_json::Value;
 
 /// One reply of the model, or one failure of the API.
 #[derive(Clone, Debug)]
-pub struct Reply {
-    pub(crate) body: Body,
+pub struct ModelReply {
+    pub(crate) body: ReplyBody,
     pub(crate) before_first_byte: Duration,
     pub(crate) after_first_text: Duration,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) enum Body {
-    Message(Vec<Block>),
+pub(crate) enum ReplyBody {
+    Message(Vec<ReplyBlock>),
     Error { status: u16, kind: String, message: String },
 }
 
 #[derive(Clone, Debug)]
-pub(crate) enum Block {
+pub(crate) enum ReplyBlock {
     Text(String),
     ToolUse { name: String, input: Value },
 }
 
-impl Reply {
+impl ModelReply {
     /// Returns a message of one text block. It ends the turn unless a tool call is added.
-    pub fn text(text: &str) -> Reply {
-        Reply::of(Body::Message(vec![Block::Text(text.to_owned())]))
+    pub fn text(text: &str) -> ModelReply {
+        ModelReply::of(ReplyBody::Message(vec![ReplyBlock::Text(text.to_owned())]))
     }
 
     /// Returns a message of one tool call.
-    pub fn tool(name: &str, input: Value) -> Reply {
-        Reply::of(Body::Message(vec![Block::ToolUse { name: name.to_owned(), input }]))
+    pub fn tool(name: &str, input: Value) -> ModelReply {
+        ModelReply::of(ReplyBody::Message(vec![ReplyBlock::ToolUse {
+            name: name.to_owned(),
+            input,
+        }]))
     }
 
     /// Returns a failed request, for example `(529, "overloaded_error", "Overloaded")`.
-    pub fn error(status: u16, kind: &str, message: &str) -> Reply {
-        Reply::of(Body::Error { status, kind: kind.to_owned(), message: message.to_owned() })
+    pub fn error(status: u16, kind: &str, message: &str) -> ModelReply {
+        ModelReply::of(ReplyBody::Error {
+            status,
+            kind: kind.to_owned(),
+            message: message.to_owned(),
+        })
     }
 
     /// Adds a text block to the same message.
     #[track_caller]
-    pub fn and_text(self, text: &str) -> Reply {
-        self.with_block(Block::Text(text.to_owned()))
+    pub fn and_text(self, text: &str) -> ModelReply {
+        self.with_block(ReplyBlock::Text(text.to_owned()))
     }
 
     /// Adds a tool call to the same message: the agent gets them together and may run them in
     /// parallel.
     #[track_caller]
-    pub fn and_tool(self, name: &str, input: Value) -> Reply {
-        self.with_block(Block::ToolUse { name: name.to_owned(), input })
+    pub fn and_tool(self, name: &str, input: Value) -> ModelReply {
+        self.with_block(ReplyBlock::ToolUse { name: name.to_owned(), input })
     }
 
     /// Delays the response, even the status line: time to press Esc before the first token.
-    pub fn delayed(mut self, before_first_byte: Duration) -> Reply {
+    pub fn delayed(mut self, before_first_byte: Duration) -> ModelReply {
         self.before_first_byte = before_first_byte;
         self
     }
@@ -65,20 +72,20 @@ impl Reply {
     /// Pauses in the first text, after its first paragraph (if it has several) or its first word:
     /// time to press Esc while the answer streams. Claude shows only whole lines, so a test that
     /// waits for the screen needs two paragraphs. Has no effect on a request that does not stream.
-    pub fn pausing(mut self, after_first_text: Duration) -> Reply {
+    pub fn pausing(mut self, after_first_text: Duration) -> ModelReply {
         self.after_first_text = after_first_text;
         self
     }
 
-    fn of(body: Body) -> Reply {
-        Reply { body, before_first_byte: Duration::ZERO, after_first_text: Duration::ZERO }
+    fn of(body: ReplyBody) -> ModelReply {
+        ModelReply { body, before_first_byte: Duration::ZERO, after_first_text: Duration::ZERO }
     }
 
     #[track_caller]
-    fn with_block(mut self, block: Block) -> Reply {
+    fn with_block(mut self, block: ReplyBlock) -> ModelReply {
         match &mut self.body {
-            Body::Message(blocks) => blocks.push(block),
-            Body::Error { .. } => panic!("an API error has no content blocks"),
+            ReplyBody::Message(blocks) => blocks.push(block),
+            ReplyBody::Error { .. } => panic!("an API error has no content blocks"),
         }
         self
     }
@@ -87,8 +94,8 @@ impl Reply {
 /// The replies of a whole test: a queue for the main conversation, and one per marked conversation.
 #[derive(Clone, Debug, Default)]
 pub struct Script {
-    main: VecDeque<Reply>,
-    marked: Vec<(String, VecDeque<Reply>)>,
+    main: VecDeque<ModelReply>,
+    marked: Vec<(String, VecDeque<ModelReply>)>,
 }
 
 impl Script {
@@ -97,23 +104,23 @@ impl Script {
     }
 
     /// Queues a reply for the main conversation.
-    pub fn then(mut self, reply: Reply) -> Script {
+    pub fn then(mut self, reply: ModelReply) -> Script {
         self.push(reply);
         self
     }
 
     /// Queues replies for the conversation whose first user message contains `marker`. A
     /// sub-agent's first message is the prompt from the main conversation.
-    pub fn on(mut self, marker: &str, replies: Vec<Reply>) -> Script {
+    pub fn on(mut self, marker: &str, replies: Vec<ModelReply>) -> Script {
         self.push_on(marker, replies);
         self
     }
 
-    pub(crate) fn push(&mut self, reply: Reply) {
+    pub(crate) fn push(&mut self, reply: ModelReply) {
         self.main.push_back(reply);
     }
 
-    pub(crate) fn push_on(&mut self, marker: &str, replies: Vec<Reply>) {
+    pub(crate) fn push_on(&mut self, marker: &str, replies: Vec<ModelReply>) {
         match self.marked.iter_mut().find(|(known, _)| known == marker) {
             Some((_, queue)) => queue.extend(replies),
             None => self.marked.push((marker.to_owned(), replies.into())),
@@ -122,25 +129,25 @@ impl Script {
 
     /// Returns the reply for a conversation that began with `first_user_text`; `ok.` if its queue
     /// is empty.
-    pub(crate) fn next(&mut self, first_user_text: &str) -> Reply {
+    pub(crate) fn next(&mut self, first_user_text: &str) -> ModelReply {
         let marked = self.next_marked(first_user_text);
         marked.unwrap_or_else(|| self.main.pop_front().unwrap_or_else(ok))
     }
 
     /// The same for marked conversations only; `None` for all others.
-    pub(crate) fn next_marked(&mut self, first_user_text: &str) -> Option<Reply> {
+    pub(crate) fn next_marked(&mut self, first_user_text: &str) -> Option<ModelReply> {
         let mut marked = self.marked.iter_mut();
         let (_, queue) = marked.find(|(marker, _)| first_user_text.contains(marker.as_str()))?;
         Some(queue.pop_front().unwrap_or_else(ok))
     }
 }
 
-fn ok() -> Reply {
-    Reply::text("ok.")
+fn ok() -> ModelReply {
+    ModelReply::text("ok.")
 }
 
-impl From<Vec<Reply>> for Script {
-    fn from(replies: Vec<Reply>) -> Script {
+impl From<Vec<ModelReply>> for Script {
+    fn from(replies: Vec<ModelReply>) -> Script {
         Script { main: replies.into(), marked: Vec::new() }
     }
 }

@@ -4,15 +4,15 @@
 
 use serde_json::{Value, json};
 
-use crate::reply::Block;
-use crate::stream_event::{Event, mark_first_text, split_into_pieces, unique_id};
+use crate::reply::ReplyBlock;
+use crate::stream_event::{StreamEvent, mark_first_text, split_into_pieces, unique_id};
 
 /// The prompt with which Codex's terminal requests a title, once per thread. The user's own prompt
 /// follows.
 pub(crate) const TITLE_PROMPT: &str = "Generate a concise, single-line task title";
 
 /// Returns the response as the events of a stream, in order.
-pub(crate) fn events(model: &str, blocks: &[Block]) -> Vec<Event> {
+pub(crate) fn events(model: &str, blocks: &[ReplyBlock]) -> Vec<StreamEvent> {
     let mut response = json!({"id": unique_id("resp"), "object": "response", "model": model});
     response["status"] = "in_progress".into();
     let mut events = vec![json!({"type": "response.created", "response": response})];
@@ -20,7 +20,7 @@ pub(crate) fn events(model: &str, blocks: &[Block]) -> Vec<Event> {
     let mut output = Vec::new();
     for (index, block) in blocks.iter().enumerate() {
         let item = output_item(block);
-        if let Block::Text(text) = block {
+        if let ReplyBlock::Text(text) = block {
             let mut started = item.clone();
             started["status"] = "in_progress".into();
             started["content"] = json!([]);
@@ -110,16 +110,16 @@ fn on_item(kind: &str, index: usize, key: &str, value: Value) -> Value {
     event
 }
 
-fn output_item(block: &Block) -> Value {
+fn output_item(block: &ReplyBlock) -> Value {
     let (name, input) = match block {
-        Block::Text(text) => {
+        ReplyBlock::Text(text) => {
             let content = json!([{"type": "output_text", "text": text, "annotations": []}]);
             return json!({
                 "type": "message", "id": unique_id("msg"), "role": "assistant",
                 "status": "completed", "content": content,
             });
         }
-        Block::ToolUse { name, input } => (name, input),
+        ReplyBlock::ToolUse { name, input } => (name, input),
     };
     let mut item = json!({"call_id": unique_id("call"), "status": "completed"});
     match input {

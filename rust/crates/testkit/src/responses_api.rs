@@ -2,10 +2,10 @@
 //! requests. Like `messages_api.rs` it does not interpret prompts: it selects a reply by the
 //! conversation of the request.
 //!
-//! A [`Reply`]'s tool call must have the model's form, and models differ. With an object as input
+//! A [`ModelReply`]'s tool call must have the model's form, and models differ. With an object as input
 //! it is a `function_call` (`exec_command` with `{"cmd": …}`), with a string a `custom_tool_call`
 //! (`functions.exec` with JavaScript, for models that write code). The part before a dot in the
-//! name is the namespace. A [`Reply::error`] with status 200 fails in the stream, like a too long
+//! name is the namespace. A [`ModelReply::error`] with status 200 fails in the stream, like a too long
 //! context.
 
 use std::io;
@@ -15,9 +15,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::http_wire::{self, Request};
-use crate::model_server::{ModelServer, Shared};
-use crate::reply::{Body, Reply, Script};
+use crate::http_wire::{self, HttpRequest};
+use crate::model_server::{ModelServer, ModelServerShared};
+use crate::reply::{ModelReply, ReplyBody, Script};
 use crate::response_wire;
 
 /// The server, which stops when it is dropped.
@@ -42,14 +42,14 @@ impl ResponsesApi {
     }
 
     /// Queues a reply for the main conversation.
-    pub fn push(&self, reply: Reply) {
+    pub fn push(&self, reply: ModelReply) {
         self.server.shared.lock().script.push(reply);
     }
 
     /// Queues replies for the conversation whose first text contains `marker`: a prompt, a
     /// sub-agent's task, or the request for a title. Without a queue, a title request gets a title
     /// and uses no scripted reply.
-    pub fn on(&self, marker: &str, replies: Vec<Reply>) {
+    pub fn on(&self, marker: &str, replies: Vec<ModelReply>) {
         self.server.shared.lock().script.push_on(marker, replies);
     }
 
@@ -71,7 +71,11 @@ impl ResponsesApi {
     }
 }
 
-fn answer(writer: &mut TcpStream, request: &Request, shared: &Shared) -> io::Result<()> {
+fn answer(
+    writer: &mut TcpStream,
+    request: &HttpRequest,
+    shared: &ModelServerShared,
+) -> io::Result<()> {
     match (request.method.as_str(), request.path.as_str()) {
         ("POST", "/v1/responses") => match serde_json::from_slice(&request.body) {
             Ok(body) => answer_responses(writer, body, shared),
@@ -84,24 +88,28 @@ fn answer(writer: &mut TcpStream, request: &Request, shared: &Shared) -> io::Res
     }
 }
 
-fn answer_responses(writer: &mut TcpStream, body: Value, shared: &Shared) -> io::Result<()> {
+fn answer_responses(
+    writer: &mut TcpStream,
+    body: Value,
+    shared: &ModelServerShared,
+) -> io::Result<()> {
     let model = body["model"].as_str().unwrap_or("unknown").to_owned();
     let reply = choose_reply(body, shared);
     thread::sleep(reply.before_first_byte);
     match &reply.body {
-        Body::Error { status: 200, kind, message } => {
+        ReplyBody::Error { status: 200, kind, message } => {
             http_wire::begin_events(writer)?;
             for data in response_wire::failed_events(kind, message) {
                 write_event(writer, &data)?;
             }
             http_wire::end_events(writer)
         }
-        Body::Error { status, kind, message } => http_wire::write_response(
+        ReplyBody::Error { status, kind, message } => http_wire::write_response(
             writer,
             *status,
             response_wire::error(kind, message).to_string().as_bytes(),
         ),
-        Body::Message(blocks) => {
+        ReplyBody::Message(blocks) => {
             http_wire::begin_events(writer)?;
             for event in response_wire::events(&model, blocks) {
                 write_event(writer, &event.data)?;
@@ -119,12 +127,12 @@ fn write_event(writer: &mut TcpStream, data: &Value) -> io::Result<()> {
     http_wire::write_event(writer, name, &data.to_string())
 }
 
-fn choose_reply(body: Value, shared: &Shared) -> Reply {
+fn choose_reply(body: Value, shared: &ModelServerShared) -> ModelReply {
     let opening_text = response_wire::opening_text(&body);
     // One lock for both: the order of `requests()` equals the order of the replies.
     let mut state = shared.lock();
     if response_wire::asks_for_a_title(&opening_text) {
-        let title = || Reply::text(&json!({"title": "Test session"}).to_string());
+        let title = || ModelReply::text(&json!({"title": "Test session"}).to_string());
         // Only a part of the text: it quotes the prompt, which contains the conversation's marker.
         return state.script.next_marked(response_wire::TITLE_PROMPT).unwrap_or_else(title);
     }

@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde_json::Value;
 
 /// One event of a stream, and whether it contains the first piece of text.
-pub(crate) struct Event {
+pub(crate) struct StreamEvent {
     pub(crate) data: Value,
     pub(crate) is_first_text: bool,
 }
 
 /// Marks the event at `first_text`, if there is one.
-pub(crate) fn mark_first_text(events: Vec<Value>, first_text: Option<usize>) -> Vec<Event> {
-    let with_mark = |(index, data)| Event { data, is_first_text: first_text == Some(index) };
+pub(crate) fn mark_first_text(events: Vec<Value>, first_text: Option<usize>) -> Vec<StreamEvent> {
+    let with_mark = |(index, data)| StreamEvent { data, is_first_text: first_text == Some(index) };
     events.into_iter().enumerate().map(with_mark).collect()
 }
 

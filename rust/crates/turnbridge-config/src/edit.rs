@@ -17,11 +17,11 @@ use crate::problem::{Problem, read_text};
 use crate::section::Section;
 
 /// The timeout for the lock. Another holder is as quick as this process.
-const PATIENCE: Duration = Duration::from_secs(5);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A change of one value in the config.
 #[derive(Debug)]
-pub struct Setting<'a> {
+pub struct ConfigSetting<'a> {
     /// The section, as in `["destinations", "dm"]`; empty for keys above all sections.
     pub section: &'a [&'a str],
     pub key: &'a str,
@@ -32,12 +32,12 @@ pub struct Setting<'a> {
 /// Sets `[table] key`, or removes it. Comments on separate lines stay. Returns whether the file has
 /// changed.
 pub fn set(table: &str, key: &str, value: Option<Value>) -> Result<bool, Problem> {
-    set_all(vec![Setting { section: &[table], key, value }])
+    set_all(vec![ConfigSetting { section: &[table], key, value }])
 }
 
 /// Sets several values: all of them, or none. Refuses a change that would make a valid config
 /// invalid.
-pub fn set_all(settings: Vec<Setting<'_>>) -> Result<bool, Problem> {
+pub fn set_all(settings: Vec<ConfigSetting<'_>>) -> Result<bool, Problem> {
     change(|text| settings.into_iter().try_fold(text, edited))
 }
 
@@ -50,7 +50,7 @@ pub fn extend(table: &str, key: &str, texts: &[String]) -> Result<bool, Problem>
 fn change(edit: impl FnOnce(String) -> Result<String, Problem>) -> Result<bool, Problem> {
     let path = path()?;
     let lock = path.with_file_name("config.toml.lock");
-    let _lock = FileLock::acquire(&lock, PATIENCE)
+    let _lock = FileLock::acquire(&lock, LOCK_TIMEOUT)
         .map_err(|error| Problem::of_file("lock", &lock, &error))?;
     let before = read_text(&path)?.unwrap_or_default();
     let after = edit(before.clone()).map_err(|problem| problem.in_file(&path))?;
@@ -65,10 +65,10 @@ fn change(edit: impl FnOnce(String) -> Result<String, Problem>) -> Result<bool, 
     Ok(true)
 }
 
-fn edited(text: String, setting: Setting<'_>) -> Result<String, Problem> {
+fn edited(text: String, setting: ConfigSetting<'_>) -> Result<String, Problem> {
     let mut document = parsed(&text, setting.section)?;
     let before = document.to_string();
-    let Setting { section, key, value } = setting;
+    let ConfigSetting { section, key, value } = setting;
     match value {
         Some(value) => insert(&mut document, section, key, value),
         None => remove(&mut document, section, key),
@@ -245,7 +245,7 @@ mod tests {
     use super::*;
 
     fn rate(before: &str, value: Option<Value>) -> Result<String, Problem> {
-        edited(before.to_owned(), Setting { section: &["voice"], key: "rate", value })
+        edited(before.to_owned(), ConfigSetting { section: &["voice"], key: "rate", value })
     }
 
     #[track_caller]
@@ -352,7 +352,10 @@ mod tests {
     fn a_section_of_a_section_and_what_stands_above_all_are_set_too() {
         let user = |before: &str| {
             let section = &["destinations", "dm"];
-            edited(before.to_owned(), Setting { section, key: "user", value: Some("U1".into()) })
+            edited(
+                before.to_owned(),
+                ConfigSetting { section, key: "user", value: Some("U1".into()) },
+            )
         };
         assert_eq!(user("").unwrap(), "[destinations.dm]\nuser = \"U1\"\n");
         let before = "# a\r\n[slack] # b\r\nx = 1\r\n# c\r\n";
@@ -368,7 +371,7 @@ mod tests {
         assert!(user("destinations = 1\n").is_err() && user("destinations.dm = []\n").is_err());
 
         let language = |before: &str| {
-            let setting = Setting { section: &[], key: "language", value: Some("ja".into()) };
+            let setting = ConfigSetting { section: &[], key: "language", value: Some("ja".into()) };
             edited(before.to_owned(), setting)
         };
         assert_eq!(language("").unwrap(), "language = \"ja\"\n");

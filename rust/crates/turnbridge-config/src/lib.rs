@@ -17,13 +17,13 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use toml_edit::Document;
-use turnbridge_core::agents::resume::{ClaudeNewlines, Live};
+use turnbridge_core::agents::resume::{ClaudeNewlines, LiveSession};
 use turnbridge_core::ids::{Agent, ChannelName};
 use turnbridge_slack::{Token, TokenKind};
 use turnbridge_store::paths;
 use turnbridge_store::state::folder_trust::check_config;
 
-pub use edit::{Setting, extend, set, set_all};
+pub use edit::{ConfigSetting, extend, set, set_all};
 pub use problem::Problem;
 use problem::read_text;
 use section::Section;
@@ -45,12 +45,12 @@ pub struct Config {
     /// `slack.api_url`, even if there is no token yet.
     pub slack_api_url: Option<String>,
     pub features: Features,
-    pub gate: Gate,
-    pub voice: Voice,
-    pub notify: Notify,
-    pub resume: Resume,
-    pub codex: Codex,
-    pub board: Board,
+    pub gate: GateConfig,
+    pub voice: VoiceConfig,
+    pub notify: NotifyConfig,
+    pub resume: ResumeConfig,
+    pub codex: CodexConfig,
+    pub board: BoardConfig,
     /// The keys without a meaning, for callers that report on the file to the user.
     pub unknown: Vec<Unknown>,
     /// Whether the file contains tokens and other users may read it.
@@ -60,11 +60,11 @@ pub struct Config {
 /// The config of one channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChannelConfig {
-    Slack(Slack),
+    Slack(SlackConfig),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Slack {
+pub struct SlackConfig {
     pub bot_token: Token,
     /// Needed for replies only.
     pub app_token: Option<Token>,
@@ -82,13 +82,13 @@ pub struct Features {
 /// The switches of the Stop gate. `None` means that the file has no such line; other sources decide
 /// then.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Gate {
+pub struct GateConfig {
     pub enabled: Option<bool>,
     pub headless: Option<bool>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Voice {
+pub struct VoiceConfig {
     pub mute: bool,
     /// Words per minute.
     pub rate: Option<u16>,
@@ -99,16 +99,16 @@ pub struct Voice {
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Notify {
+pub struct NotifyConfig {
     /// Whether a notice is also sent when an agent waits for an answer.
     pub waiting: bool,
 }
 
 /// The rules by which a reply becomes the next prompt of its session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Resume {
+pub struct ResumeConfig {
     /// How a reply is treated if a terminal has the session open.
-    pub live: Live,
+    pub live: LiveSession,
     pub claude_newlines: ClaudeNewlines,
     /// Whether a session that ran without permission prompts is resumed in that mode.
     pub allow_bypass: bool,
@@ -117,7 +117,7 @@ pub struct Resume {
     pub codex: Option<PathBuf>,
 }
 
-impl Resume {
+impl ResumeConfig {
     /// Returns the program that the user has named for an agent.
     pub fn program(&self, agent: Agent) -> Option<&Path> {
         match agent {
@@ -128,7 +128,7 @@ impl Resume {
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Codex {
+pub struct CodexConfig {
     /// Folders of Codex besides `CODEX_HOME` or `~/.codex`, each absolute (KT-18: that of Windows,
     /// seen from WSL).
     pub homes: Vec<PathBuf>,
@@ -136,12 +136,12 @@ pub struct Codex {
 
 /// The page that the daemon serves on this machine.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Board {
+pub struct BoardConfig {
     /// 0 means any free port.
     pub port: u16,
 }
 
-impl Slack {
+impl SlackConfig {
     /// Returns the entry for `Config::channels`.
     pub fn named(self) -> (ChannelName, ChannelConfig) {
         (ChannelName::SLACK, ChannelConfig::Slack(self))
@@ -149,7 +149,7 @@ impl Slack {
 }
 
 impl Config {
-    pub fn slack(&self) -> Option<&Slack> {
+    pub fn slack(&self) -> Option<&SlackConfig> {
         let ChannelConfig::Slack(slack) = self.channels.get(&ChannelName::SLACK)?;
         Some(slack)
     }
@@ -204,22 +204,24 @@ fn parse(text: &str) -> Result<Config, Problem> {
     let mut resume = Section::of(&document, &["resume"], text)?;
     let mut config = Config {
         language,
-        channels: read_slack(&mut slack, &mut dm)?.into_iter().map(Slack::named).collect(),
+        channels: read_slack(&mut slack, &mut dm)?.into_iter().map(SlackConfig::named).collect(),
         slack_api_url: slack.text("api_url")?,
-        gate: Gate { enabled: gate.boolean("enabled")?, headless: gate.boolean("headless")? },
-        voice: Voice {
+        gate: GateConfig { enabled: gate.boolean("enabled")?, headless: gate.boolean("headless")? },
+        voice: VoiceConfig {
             mute: voice.boolean("mute")?.unwrap_or_default(),
             rate: voice.number("rate", RATES)?.and_then(|rate| u16::try_from(rate).ok()),
             en: voice.checked("en", "the name of a voice", check_voice_name)?,
             ja: voice.checked("ja", "the name of a voice", check_voice_name)?,
         },
-        notify: Notify { waiting: notify.boolean("waiting")?.unwrap_or_default() },
-        codex: Codex {
+        notify: NotifyConfig { waiting: notify.boolean("waiting")?.unwrap_or_default() },
+        codex: CodexConfig {
             homes: codex
                 .list("homes", "a list of absolute paths", check_absolute)?
                 .unwrap_or_default(),
         },
-        board: Board { port: board.checked_number("port", PORT, check_port)?.unwrap_or_default() },
+        board: BoardConfig {
+            port: board.checked_number("port", PORT, check_port)?.unwrap_or_default(),
+        },
         features: read_features(&mut features)?,
         resume: read_resume(&mut resume)?,
         unknown: Vec::new(),
@@ -233,7 +235,10 @@ fn parse(text: &str) -> Result<Config, Problem> {
     Ok(config)
 }
 
-fn read_slack(slack: &mut Section<'_>, dm: &mut Section<'_>) -> Result<Option<Slack>, Problem> {
+fn read_slack(
+    slack: &mut Section<'_>,
+    dm: &mut Section<'_>,
+) -> Result<Option<SlackConfig>, Problem> {
     let token = |kind: TokenKind| {
         move |text: &str| Token::parse(kind, text).ok_or_else(|| kind.prefix().to_owned())
     };
@@ -242,7 +247,7 @@ fn read_slack(slack: &mut Section<'_>, dm: &mut Section<'_>) -> Result<Option<Sl
     let api_url = slack.text("api_url")?;
     let is_wanted = dm.boolean("enabled")?.unwrap_or(true);
     let user = dm.checked("target_user_id", "a user's id `U…`", check_user_id)?;
-    Ok(bot_token.map(|bot_token| Slack {
+    Ok(bot_token.map(|bot_token| SlackConfig {
         bot_token,
         app_token,
         api_url,
@@ -263,15 +268,15 @@ fn read_features(features: &mut Section<'_>) -> Result<Features, Problem> {
     Ok(Features { reply_resume, service_enabled })
 }
 
-fn read_resume(resume: &mut Section<'_>) -> Result<Resume, Problem> {
+fn read_resume(resume: &mut Section<'_>) -> Result<ResumeConfig, Problem> {
     let live = resume.one_of("live", &["run", "hold", "pane"])?;
     let newlines = resume.one_of("claude_newlines", &["keep", "literal"])?;
     const PROGRAM: &str = "the whole path of a program";
-    Ok(Resume {
+    Ok(ResumeConfig {
         live: match live.as_deref() {
-            Some("hold") => Live::Hold,
-            Some("pane") => Live::Pane,
-            _ => Live::Run,
+            Some("hold") => LiveSession::Hold,
+            Some("pane") => LiveSession::Pane,
+            _ => LiveSession::Run,
         },
         claude_newlines: match newlines.as_deref() {
             Some("literal") => ClaudeNewlines::Literal,

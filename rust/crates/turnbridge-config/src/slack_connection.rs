@@ -1,27 +1,27 @@
 //! Builds the connection to Slack from the config: the address, the limits and the account.
 
-use turnbridge_slack::{Connection, WebApi};
+use turnbridge_slack::{ApiConnection, WebApi};
 use turnbridge_store::state::slack_place;
 use turnbridge_store::test_switch::{self, TestSwitch};
 
-use crate::{Problem, Slack};
+use crate::{Problem, SlackConfig};
 
-pub fn web_api(slack: &Slack) -> Result<WebApi, Problem> {
+pub fn web_api(slack: &SlackConfig) -> Result<WebApi, Problem> {
     let hint = "look at `slack.api_url`";
     WebApi::new(connection(slack)).map_err(|error| Problem::of_value(error.to_string(), hint))
 }
 
 /// Returns the account's name, by which `slack_place` distinguishes places.
-pub fn account(slack: &Slack) -> String {
+pub fn account(slack: &SlackConfig) -> String {
     let user = slack.target_user_id.as_deref().unwrap_or_default();
     let url = connection(slack).api_url;
     slack_place::account(slack.bot_token.expose(), user, url.as_deref())
 }
 
-pub fn connection(slack: &Slack) -> Connection {
+pub fn connection(slack: &SlackConfig) -> ApiConnection {
     let url = test_switch::value(TestSwitch::SlackApiUrl);
-    let usual = Connection::default();
-    Connection {
+    let usual = ApiConnection::default();
+    ApiConnection {
         api_url: url.or(slack.api_url.clone()),
         timeout: usual.timeout / speed_up(),
         ..usual
@@ -30,5 +30,5 @@ pub fn connection(slack: &Slack) -> Connection {
 
 /// Returns the factor by which calls are faster than Slack wants: 1, except in tests.
 pub fn speed_up() -> u32 {
-    test_switch::parsed(TestSwitch::SlackHaste).unwrap_or(1).max(1)
+    test_switch::parsed(TestSwitch::SlackTimeScale).unwrap_or(1).max(1)
 }

@@ -41,10 +41,10 @@ fn what_is_not_known_is_named_wherever_it_stands_with_the_name_that_may_be_meant
 fn what_is_there_is_read_and_the_rest_is_as_if_there_were_no_file() {
     assert_eq!(parse("").unwrap(), Config::default());
     let text = "\u{feff}[voice] # mine\r\nmute = true\r\nja = 'Kyoko'\r\n[later]\r\nx = 1\r\n";
-    insta::assert_snapshot!(shown(text), @r#"Gate { enabled: None, headless: None } Voice { mute: true, rate: None, en: None, ja: Some("Kyoko") } `later`"#);
+    insta::assert_snapshot!(shown(text), @r#"GateConfig { enabled: None, headless: None } VoiceConfig { mute: true, rate: None, en: None, ja: Some("Kyoko") } `later`"#);
     let text = "gate.enabled = false\nvoice = { rate = 200, en = \"Bad News\" }\n";
-    insta::assert_snapshot!(shown(text), @r#"Gate { enabled: Some(false), headless: None } Voice { mute: false, rate: Some(200), en: Some("Bad News"), ja: None } "#);
-    insta::assert_snapshot!(shown("[gate]\nenable = 1\n[voice]\nspeed = 3"), @r#"Gate { enabled: None, headless: None } Voice { mute: false, rate: None, en: None, ja: None } `gate.enable` (did you mean `gate.enabled`?), `voice.speed`"#);
+    insta::assert_snapshot!(shown(text), @r#"GateConfig { enabled: Some(false), headless: None } VoiceConfig { mute: false, rate: Some(200), en: Some("Bad News"), ja: None } "#);
+    insta::assert_snapshot!(shown("[gate]\nenable = 1\n[voice]\nspeed = 3"), @r#"GateConfig { enabled: None, headless: None } VoiceConfig { mute: false, rate: None, en: None, ja: None } `gate.enable` (did you mean `gate.enabled`?), `voice.speed`"#);
 }
 
 #[test]
@@ -146,17 +146,17 @@ fn how_replies_are_resumed_is_read_and_checked() {
     let text = format!(
         "[resume]\nlive = 'hold'\nclaude_newlines = 'literal'\nallow_bypass = true\nclaude = '{program}'\n"
     );
-    let expected = Resume {
-        live: Live::Hold,
+    let expected = ResumeConfig {
+        live: LiveSession::Hold,
         claude_newlines: ClaudeNewlines::Literal,
         allow_bypass: true,
         claude: Some(program.into()),
         codex: None,
     };
     assert_eq!(parse(&text).unwrap().resume, expected);
-    assert_eq!(parse("[resume]\nlive = 'pane'").unwrap().resume.live, Live::Pane);
+    assert_eq!(parse("[resume]\nlive = 'pane'").unwrap().resume.live, LiveSession::Pane);
     let default = parse("[resume]\nlive = 'run'\nclaude_newlines = 'keep'").unwrap().resume;
-    assert_eq!(default, Resume::default());
+    assert_eq!(default, ResumeConfig::default());
     insta::assert_snapshot!(shown("[resume]\nlive = 'window'"), @r#"`resume.live` must be `"run"`, `"hold"` or `"pane"` at line 2, column 8"#);
     insta::assert_snapshot!(shown("[resume]\ncodex = 'bin/codex'"), @"`resume.codex` must be the whole path of a program at line 2, column 9");
     let config = parse("[resume]\nlife = 1").unwrap();

@@ -36,13 +36,13 @@ impl<'a> ProgramVersion<'a> {
 }
 
 #[derive(Deserialize)]
-struct Head {
+struct VersionHead {
     version: u32,
 }
 
 /// Returns whether a newer version than this one wrote the file.
 pub fn is_newer(bytes: &[u8]) -> bool {
-    serde_json::from_slice(bytes).is_ok_and(|head: Head| head.version > VERSION)
+    serde_json::from_slice(bytes).is_ok_and(|head: VersionHead| head.version > VERSION)
 }
 
 #[cfg(test)]

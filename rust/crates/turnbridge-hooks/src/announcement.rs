@@ -5,7 +5,7 @@
 use turnbridge_core::notices::notice::{Notice, notice_id};
 use turnbridge_core::session::Session;
 use turnbridge_core::session::advance::advance;
-use turnbridge_core::session::claim::Claim;
+use turnbridge_core::session::duplicate_events::SeenEvent;
 use turnbridge_core::session::event::{Event, EventKind};
 use turnbridge_core::session::pending_turn::PendingTurn;
 use turnbridge_store::kill_point::kill_point;
@@ -13,7 +13,7 @@ use turnbridge_store::paths::StatePaths;
 use turnbridge_store::process;
 use turnbridge_store::state::config_text::ConfigText;
 use turnbridge_store::state::folder_trust::trusted_state;
-use turnbridge_store::state::pending_turns::{self, Pending};
+use turnbridge_store::state::pending_turns::{self, PendingTurnFile};
 use turnbridge_store::state::{session_store, turn_store};
 
 use crate::notice;
@@ -21,13 +21,13 @@ use crate::notice;
 /// A turn that has ended, and the file that records it until this hook has done its work.
 pub struct Announced {
     paths: StatePaths,
-    pending: Pending,
+    pending: PendingTurnFile,
     /// The reason why there is no file.
     problem: Option<String>,
 }
 
 /// Returns `None` if the event ends no turn of the agent itself.
-pub fn announce(event: &Event, claim: &Claim) -> Option<Announced> {
+pub fn announce(event: &Event, claim: &SeenEvent) -> Option<Announced> {
     let stop_hook_active = match &event.kind {
         EventKind::TurnEnded { stop_hook_active, .. } => *stop_hook_active,
         EventKind::TurnFailed { .. } => false,
@@ -36,7 +36,7 @@ pub fn announce(event: &Event, claim: &Claim) -> Option<Announced> {
     let paths = trusted_state()?;
     let known = session_store::read(&paths, &event.session);
     let session = known.unwrap_or_else(|| Session::new(event.session.clone(), event.at));
-    let tell = !is_told_before(&session, event, stop_hook_active);
+    let tell = !is_announced_before(&session, event, stop_hook_active);
     let session = advance(session, event).0;
     let id = notice_id(event, claim.payload);
     let record = turn_store::finished(&paths, &session, event, Some(id))?;
@@ -57,12 +57,12 @@ pub fn announce(event: &Event, claim: &Claim) -> Option<Announced> {
         Err(error) => (Default::default(), Some(format!("pending turn: {error}"))),
     };
     kill_point("announced");
-    Some(Announced { paths, pending: Pending { path, turn }, problem })
+    Some(Announced { paths, pending: PendingTurnFile { path, turn }, problem })
 }
 
 /// Returns whether the turn's end was reported before: a hook of another program continued the turn
 /// after its first end, which the user was notified of (X9).
-pub fn is_told_before(session: &Session, event: &Event, stop_hook_active: bool) -> bool {
+pub fn is_announced_before(session: &Session, event: &Event, stop_hook_active: bool) -> bool {
     let is_reminded =
         session.run(event.process).is_some_and(|run| run.turn.is_reminded && !run.turn.is_over);
     event.session.agent.has_stop_gate() && stop_hook_active && !is_reminded
@@ -85,7 +85,7 @@ impl Announced {
         if self.pending.turn.tell && !self.is_blocked_just_now() {
             match self.tell(config) {
                 Ok(()) if self.problem.is_none() => {
-                    let noted = pending_turns::note_told(&mut self.pending);
+                    let noted = pending_turns::note_announced(&mut self.pending);
                     problems.extend(noted.err().map(|error| format!("pending turn: {error}")));
                 }
                 Ok(()) => {}

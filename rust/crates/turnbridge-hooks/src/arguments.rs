@@ -9,7 +9,7 @@ use turnbridge_core::ids::Agent;
 use turnbridge_core::version_wire::ProgramVersion;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Options {
+pub struct HookOptions {
     /// The agent whose hook this is.
     pub agent: Agent,
     /// The registration that calls: `plugin`, `settings`.
@@ -19,34 +19,34 @@ pub struct Options {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub enum Command {
-    Hook(Options),
-    Print(Text),
+pub enum HookCommand {
+    Hook(HookOptions),
+    Print(PrintedText),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Text {
+pub enum PrintedText {
     Help,
     Version,
     VersionJson,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options { agent: Agent::Claude, origin: "hand".to_owned(), no_gate: false }
+impl Default for HookOptions {
+    fn default() -> HookOptions {
+        HookOptions { agent: Agent::Claude, origin: "hand".to_owned(), no_gate: false }
     }
 }
 
-pub fn parse(arguments: impl Iterator<Item = OsString>) -> Command {
-    let mut options = Options::default();
+pub fn parse(arguments: impl Iterator<Item = OsString>) -> HookCommand {
+    let mut options = HookOptions::default();
     let mut arguments = arguments.map(|argument| argument.to_string_lossy().into_owned());
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
-            "-h" | "--help" => return Command::Print(Text::Help),
+            "-h" | "--help" => return HookCommand::Print(PrintedText::Help),
             "-V" | "--version" if arguments.next().is_some_and(|next| next == "--json") => {
-                return Command::Print(Text::VersionJson);
+                return HookCommand::Print(PrintedText::VersionJson);
             }
-            "-V" | "--version" => return Command::Print(Text::Version),
+            "-V" | "--version" => return HookCommand::Print(PrintedText::Version),
             "--no-gate" => options.no_gate = true,
             "--origin" => options.origin = origin(arguments.next().unwrap_or_default()),
             "--tool" => options.agent = agent(&arguments.next().unwrap_or_default()),
@@ -59,7 +59,7 @@ pub fn parse(arguments: impl Iterator<Item = OsString>) -> Command {
             }
         }
     }
-    Command::Hook(options)
+    HookCommand::Hook(options)
 }
 
 fn agent(name: &str) -> Agent {
@@ -75,14 +75,14 @@ fn origin(name: String) -> String {
 }
 
 #[expect(clippy::print_stdout, reason = "asked for by a person; a hook never gets here")]
-pub fn print(program: HookProgram, text: Text) {
+pub fn print(program: HookProgram, text: PrintedText) {
     let name = program.as_str();
     match text {
-        Text::Version => println!("{name} {VERSION}"),
-        Text::VersionJson => {
+        PrintedText::Version => println!("{name} {VERSION}"),
+        PrintedText::VersionJson => {
             println!("{}", ProgramVersion::new(name, VERSION, consts::OS, consts::ARCH).to_json());
         }
-        Text::Help => {
+        PrintedText::Help => {
             let (what, usage, option, codex) = match program {
                 HookProgram::Status => (STATUS, "", "", CODEX),
                 HookProgram::StopGate => (STOP_GATE, " [--no-gate]", NO_GATE, ""),
@@ -123,14 +123,14 @@ const NO_GATE: &str = "  --no-gate      only record; let every turn end
 mod tests {
     use super::*;
 
-    fn options(arguments: &[&str]) -> Command {
+    fn options(arguments: &[&str]) -> HookCommand {
         parse(arguments.iter().map(OsString::from))
     }
 
     #[test]
     fn the_origin_is_read_and_everything_unknown_is_skipped() {
         let hook = |origin: &str| {
-            Command::Hook(Options { origin: origin.to_owned(), ..Options::default() })
+            HookCommand::Hook(HookOptions { origin: origin.to_owned(), ..HookOptions::default() })
         };
         assert_eq!(options(&[]), hook("hand"));
         assert_eq!(options(&["--origin", "plugin"]), hook("plugin"));
@@ -138,15 +138,15 @@ mod tests {
         assert_eq!(options(&["--origin"]), hook("unknown"));
         assert_eq!(options(&["--origin", "a b\n"]), hook("unknown"));
         let origin = "settings".to_owned();
-        let no_gate = Options { origin, no_gate: true, ..Options::default() };
-        assert_eq!(options(&["--no-gate", "--origin", "settings"]), Command::Hook(no_gate));
-        let codex = Options { agent: Agent::Codex, ..Options::default() };
-        assert_eq!(options(&["--tool", "codex"]), Command::Hook(codex.clone()));
-        assert_eq!(options(&["--tool=codex"]), Command::Hook(codex));
+        let no_gate = HookOptions { origin, no_gate: true, ..HookOptions::default() };
+        assert_eq!(options(&["--no-gate", "--origin", "settings"]), HookCommand::Hook(no_gate));
+        let codex = HookOptions { agent: Agent::Codex, ..HookOptions::default() };
+        assert_eq!(options(&["--tool", "codex"]), HookCommand::Hook(codex.clone()));
+        assert_eq!(options(&["--tool=codex"]), HookCommand::Hook(codex));
         assert_eq!(options(&["--tool", "other"]), hook("hand"));
-        assert_eq!(options(&["-V"]), Command::Print(Text::Version));
-        assert_eq!(options(&["--version", "x"]), Command::Print(Text::Version));
-        assert_eq!(options(&["--version", "--json"]), Command::Print(Text::VersionJson));
-        assert_eq!(options(&["x", "--help"]), Command::Print(Text::Help));
+        assert_eq!(options(&["-V"]), HookCommand::Print(PrintedText::Version));
+        assert_eq!(options(&["--version", "x"]), HookCommand::Print(PrintedText::Version));
+        assert_eq!(options(&["--version", "--json"]), HookCommand::Print(PrintedText::VersionJson));
+        assert_eq!(options(&["x", "--help"]), HookCommand::Print(PrintedText::Help));
     }
 }

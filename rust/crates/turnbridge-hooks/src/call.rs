@@ -8,35 +8,35 @@ use turnbridge_core::agents::hook_table::HookProgram;
 use turnbridge_core::agents::hook_wire::{
     CallContext, Unusable, interpret, needs_reviewer, reviewed_by,
 };
-use turnbridge_core::session::claim::Claim;
+use turnbridge_core::session::duplicate_events::SeenEvent;
 use turnbridge_core::session::event::{Event, EventKind, ProcessKey};
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::files::file_lock;
 use turnbridge_store::foreign::codex_rollouts;
-use turnbridge_store::log::Field;
+use turnbridge_store::log::LogValue;
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::process::{agent_environment, companion};
+use turnbridge_store::process::{agent_environment, detached_process};
 use turnbridge_store::state::config_text::ConfigText;
 use turnbridge_store::state::folder_trust::trusted_state;
-use turnbridge_store::state::session_store::Report;
+use turnbridge_store::state::session_store::EventReport;
 use turnbridge_store::state::{prune, session_store};
 use turnbridge_store::{log, process, sinks};
 
 use crate::announcement::{Announced, announce};
-use crate::arguments::{self, Options, Text};
-use crate::input::{self, Raw};
+use crate::arguments::{self, HookOptions, PrintedText};
+use crate::input::{self, RawInput};
 use crate::reply;
-use crate::surroundings;
+use crate::run_environment;
 
 /// An event that arrived, and the facts to log about its arrival.
-pub struct Received {
+pub struct ReceivedEvent {
     pub event: Event,
-    claim: Claim,
+    claim: SeenEvent,
     wrong_fields: Vec<&'static str>,
     announced: Option<Announced>,
 }
 
-impl Received {
+impl ReceivedEvent {
     /// Records that a turn has ended, if it has, in case this hook gets no further.
     pub fn announce(&mut self) {
         self.announced = announce(&self.event, &self.claim);
@@ -49,15 +49,19 @@ impl Received {
 }
 
 /// Reads and interprets the event. Returns `None` if there is no work; problems are logged then.
-pub fn receive(program: HookProgram, options: &Options, at: Timestamp) -> Option<Received> {
+pub fn receive(
+    program: HookProgram,
+    options: &HookOptions,
+    at: Timestamp,
+) -> Option<ReceivedEvent> {
     let stdin = std::io::stdin();
     if stdin.is_terminal() {
-        arguments::print(program, Text::Help);
+        arguments::print(program, PrintedText::Help);
         return None;
     }
-    let host = surroundings::host(&options.origin, std::env::vars_os());
+    let host = run_environment::run_environment(&options.origin, std::env::vars_os());
     let debug_path = host.env("KAWAII_NOTIFY_DEBUG_PATH").map(str::to_owned);
-    let raw = if debug_path.is_some() { Raw::Keep } else { Raw::Drop };
+    let raw = if debug_path.is_some() { RawInput::Keep } else { RawInput::Drop };
     let input = input::read(stdin.lock(), raw);
     if let (Some(path), Some(raw)) = (&debug_path, &input.raw)
         && let Err(error) = sinks::append_debug(Path::new(path), raw)
@@ -93,8 +97,8 @@ pub fn receive(program: HookProgram, options: &Options, at: Timestamp) -> Option
     if !input.is_utf8 {
         wrong_fields.push("not UTF-8");
     }
-    let claim = Claim { payload: input.hash, origin: options.origin.clone() };
-    Some(Received { event, claim, wrong_fields, announced: None })
+    let claim = SeenEvent { payload: input.hash, origin: options.origin.clone() };
+    Some(ReceivedEvent { event, claim, wrong_fields, announced: None })
 }
 
 /// Adds the reviewer to a PermissionRequest of Codex. The event lacks whether the user is asked;
@@ -112,36 +116,36 @@ fn asked_of_whom(event: Event) -> Event {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recorded {
     Here,
-    ByTwin,
+    ByOtherHook,
     /// No process has recorded it yet, because another process held the session's lock.
     Later,
 }
 
 /// Whether the user is notified of the turn that ends by this event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tell {
+pub enum Announce {
     Yes,
     No,
 }
 
 pub fn record(
     program: HookProgram,
-    received: Received,
-    tell: Tell,
+    received: ReceivedEvent,
+    tell: Announce,
     config: &ConfigText,
 ) -> Recorded {
-    let Received { event, claim, wrong_fields, announced } = received;
+    let ReceivedEvent { event, claim, wrong_fields, announced } = received;
     let paths = trusted_state();
     let mut problems: Vec<String> =
         wrong_fields.iter().map(|field| format!("input: {field}")).collect();
     problems.extend(paths.as_ref().and_then(|paths| reply::acknowledge(paths, &event).err()));
-    let report = Report { claim, config, tell: tell == Tell::Yes };
+    let report = EventReport { claim, config, tell: tell == Announce::Yes };
     let is_left;
     let recorded = match session_store::update(paths.as_ref(), &event, Some(report)) {
         Ok(updated) => {
             problems.extend(updated.problems);
             is_left = !updated.is_whole && ends_turn(&event);
-            if updated.is_twin { Recorded::ByTwin } else { Recorded::Here }
+            if updated.is_twin { Recorded::ByOtherHook } else { Recorded::Here }
         }
         Err(problem) => {
             is_left = true;
@@ -181,7 +185,7 @@ fn start_pruning(paths: &StatePaths) -> Result<(), String> {
     if file_lock::is_held(&paths.daemon_lock()) || !prune::needs_process(paths).map_err(problem)? {
         return Ok(());
     }
-    let started = companion::start_notifier(&["--prune"]);
+    let started = detached_process::start_notifier(&["--prune"]);
     started.map(drop).map_err(problem)
 }
 
@@ -203,7 +207,12 @@ pub fn log_ignored_environment(program: HookProgram, at: Timestamp) {
     }
 }
 
-pub fn log_problem(program: HookProgram, at: Timestamp, message: &str, fields: &[(&str, Field)]) {
+pub fn log_problem(
+    program: HookProgram,
+    at: Timestamp,
+    message: &str,
+    fields: &[(&str, LogValue)],
+) {
     log_entry(program, at, "warn", message, fields);
 }
 
@@ -212,7 +221,7 @@ pub fn log_entry(
     at: Timestamp,
     level: &str,
     message: &str,
-    fields: &[(&str, Field)],
+    fields: &[(&str, LogValue)],
 ) {
     let Some(paths) = trusted_state() else { return };
     let mut all = vec![("program", program.as_str().into())];

@@ -9,7 +9,7 @@ use xxhash_rust::xxh3::Xxh3;
 /// The size of one read. Claude sends the payload over a socket; a larger read returns no more.
 const CHUNK: usize = 128 << 10;
 
-pub struct Input {
+pub struct HookInput {
     pub payload: Result<HookPayload, String>,
     pub bytes: u64,
     pub is_utf8: bool,
@@ -20,18 +20,18 @@ pub struct Input {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Raw {
+pub enum RawInput {
     Keep,
     Drop,
 }
 
 /// Reads to the end even if the beginning is no JSON, because the agent is still writing.
-pub fn read(mut source: impl Read, raw: Raw) -> Input {
+pub fn read(mut source: impl Read, raw: RawInput) -> HookInput {
     let mut chunk = vec![0; CHUNK];
     let mut reader = HookReader::new();
     let mut utf8 = Utf8Check::default();
     let mut hash = Xxh3::new();
-    let mut kept = (raw == Raw::Keep).then(Vec::new);
+    let mut kept = (raw == RawInput::Keep).then(Vec::new);
     let mut problem = None;
     let mut bytes = 0;
     loop {
@@ -59,5 +59,5 @@ pub fn read(mut source: impl Read, raw: Raw) -> Input {
         Some(problem) => Err(problem),
         None => reader.finish().map_err(|error| error.to_string()),
     };
-    Input { payload, bytes, is_utf8: utf8.is_utf8(), hash: hash.digest(), raw: kept }
+    HookInput { payload, bytes, is_utf8: utf8.is_utf8(), hash: hash.digest(), raw: kept }
 }

@@ -14,15 +14,15 @@ mod notice;
 mod notify;
 mod own_speak;
 mod reply;
+pub mod run_environment;
 pub mod start;
 mod status;
 mod stop_gate;
-pub mod surroundings;
 mod transcript;
 
 use std::time::Instant;
 
-use arguments::{Command, Options};
+use arguments::{HookCommand, HookOptions};
 use turnbridge_core::agents::hook_table::HookProgram;
 use turnbridge_store::process::agent_environment::{self, Scope};
 use turnbridge_store::state::config_text::ConfigText;
@@ -55,7 +55,7 @@ pub fn finished_turn() {
     let at = turnbridge_store::clock::now();
     fail_open_on_panic(HookProgram::Notify);
     agent_environment::adopt(Scope::Hook);
-    notify::finished(&Options::default(), &ConfigText::default(), at);
+    notify::finished(&HookOptions::default(), &ConfigText::default(), at);
 }
 
 /// Runs `turnbridge notify --tool codex` with the JSON from Codex. The caller may not wait for it,
@@ -67,14 +67,14 @@ pub fn codex_report(json: &[u8]) {
     codex_notify::handle(json, &ConfigText::default(), at);
 }
 
-fn run(program: HookProgram, handle: impl FnOnce(&Options, &ConfigText) -> u8) -> u8 {
+fn run(program: HookProgram, handle: impl FnOnce(&HookOptions, &ConfigText) -> u8) -> u8 {
     fail_open_on_panic(program);
     match arguments::parse(std::env::args_os().skip(1)) {
-        Command::Hook(options) => {
+        HookCommand::Hook(options) => {
             agent_environment::adopt(Scope::Hook);
             handle(&options, &ConfigText::default())
         }
-        Command::Print(text) => {
+        HookCommand::Print(text) => {
             arguments::print(program, text);
             0
         }

@@ -14,13 +14,13 @@ use turnbridge_store::state::config_text::ConfigText;
 use turnbridge_store::state::folder_trust::trusted_state;
 use turnbridge_store::state::{session_store, turn_store};
 
-use crate::arguments::Options;
-use crate::call::{self, Tell};
+use crate::arguments::HookOptions;
+use crate::call::{self, Announce};
 use crate::notice;
-use crate::stop_gate::{Judged, judge};
+use crate::stop_gate::{StopVerdict, stop_verdict};
 
 /// Queues a notice of an opened dialog, if the user wants notices of waiting agents.
-pub fn waiting(options: &Options, config: &ConfigText, at: Timestamp) {
+pub fn waiting(options: &HookOptions, config: &ConfigText, at: Timestamp) {
     let wants = config.trusted().is_ok_and(wants_waiting);
     if !wants {
         // Claude is still writing, and a closed pipe would be an error for it.
@@ -48,16 +48,17 @@ pub fn waiting(options: &Options, config: &ConfigText, at: Timestamp) {
 /// Handles a Stop hook made by hand. If Turnbridge's hooks run too, it follows the gate's rules, so
 /// that a Stop which the gate blocks is no notice. Its notice is the one that Turnbridge's Stop
 /// hook would make.
-pub fn finished(options: &Options, config: &ConfigText, at: Timestamp) {
+pub fn finished(options: &HookOptions, config: &ConfigText, at: Timestamp) {
     let Some(received) = call::receive(HookProgram::Notify, options, at) else { return };
     let event = &received.event;
-    let (Some(judged), Some(paths)) = (judge(event, options, config), trusted_state()) else {
+    let (Some(judged), Some(paths)) = (stop_verdict(event, options, config), trusted_state())
+    else {
         return;
     };
     let session = session_store::read(&paths, &event.session);
     let has_gate = session.is_some_and(|session| session.run(event.process).is_some());
     let is_blocked = !judged.decision.rule.allows() || is_blocked_just_now(&judged, event);
-    if judged.tell == Tell::No || has_gate && is_blocked {
+    if judged.tell == Announce::No || has_gate && is_blocked {
         return;
     }
     let id = notice_id(event, received.payload());
@@ -67,7 +68,7 @@ pub fn finished(options: &Options, config: &ConfigText, at: Timestamp) {
 
 /// Returns whether the gate's hook, which runs in parallel, blocked this very Stop, and noted it,
 /// before this hook looked.
-fn is_blocked_just_now(judged: &Judged, event: &Event) -> bool {
+fn is_blocked_just_now(judged: &StopVerdict, event: &Event) -> bool {
     let is_continued = matches!(event.kind, EventKind::TurnEnded { stop_hook_active: true, .. });
     judged.decision.rule == Rule::Reminded && !is_continued
 }

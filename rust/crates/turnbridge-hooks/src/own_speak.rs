@@ -11,7 +11,7 @@ use turnbridge_core::gate::speak::{OWN_PLUGIN, is_own_speak};
 use turnbridge_core::session::event::Event;
 use turnbridge_store::foreign::plugin_files::{manifest_name, takes_our_names};
 
-use crate::arguments::Options;
+use crate::arguments::HookOptions;
 
 /// The `--origin` of the plugin's registration. A user's settings have another one.
 const PLUGIN_ORIGIN: &str = "plugin";
@@ -21,7 +21,7 @@ const PLUGIN_SOURCE: &str = "plugin";
 
 /// Returns whether the call is allowed. `server` is the source of the tool's server, if Claude Code
 /// reports it.
-pub fn is_allowed(options: &Options, event: &Event, tool: &str, server: Option<&str>) -> bool {
+pub fn is_allowed(options: &HookOptions, event: &Event, tool: &str, server: Option<&str>) -> bool {
     event.session.agent.has_voice_by_plugin()
         && options.origin == PLUGIN_ORIGIN
         && is_own_speak(tool)

@@ -9,8 +9,8 @@ use turnbridge_store::state::config_text::ConfigText;
 use turnbridge_store::state::folder_trust::trusted_state;
 use turnbridge_store::state::speech_mark;
 
-use crate::arguments::Options;
-use crate::call::{self, Tell};
+use crate::arguments::HookOptions;
+use crate::call::{self, Announce};
 use crate::own_speak;
 
 /// The output by which Claude continues without asking.
@@ -18,7 +18,7 @@ const ALLOW: &[u8] = b"{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\"
     \"permissionDecision\":\"allow\",\
     \"permissionDecisionReason\":\"Turnbridge's own speak\"}}\n";
 
-pub fn handle(options: &Options, config: &ConfigText, at: Timestamp) -> u8 {
+pub fn handle(options: &HookOptions, config: &ConfigText, at: Timestamp) -> u8 {
     let Some(mut received) = call::receive(HookProgram::Status, options, at) else {
         return 0;
     };
@@ -33,7 +33,7 @@ pub fn handle(options: &Options, config: &ConfigText, at: Timestamp) -> u8 {
         EventKind::PromptSubmitted { prompt } if is_typed(event, prompt) => fall_silent(at),
         _ => {}
     }
-    call::record(HookProgram::Status, received, Tell::Yes, config);
+    call::record(HookProgram::Status, received, Announce::Yes, config);
     0
 }
 

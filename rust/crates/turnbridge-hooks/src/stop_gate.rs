@@ -10,11 +10,11 @@ use turnbridge_core::agents::hook_table::HookProgram;
 use turnbridge_core::gate::gate_switches::Switch;
 use turnbridge_core::gate::speak::SpeakOutcome;
 use turnbridge_core::gate::turn_speech::TurnKey;
-use turnbridge_core::gate::{Decision, Look, Rule, SANDBOX_LOG, SANDBOX_NOTE, Stop};
+use turnbridge_core::gate::{Decision, GateInputs, Rule, SANDBOX_LOG, SANDBOX_NOTE, StopFacts};
 use turnbridge_core::gate::{decide_stop, reminder, shown_sandbox_note};
 use turnbridge_core::ids::SessionKey;
 use turnbridge_core::session::event::{Event, EventKind};
-use turnbridge_core::session::{Host, Plugin, Run, Session};
+use turnbridge_core::session::{Plugin, Run, RunEnvironment, Session};
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::files::atomic_file::open_making_folders;
 use turnbridge_store::foreign::{claude_settings, gate_files};
@@ -23,23 +23,23 @@ use turnbridge_store::state::config_text::ConfigText;
 use turnbridge_store::state::folder_trust::trusted_state;
 use turnbridge_store::state::{inbox, session_store};
 
-use crate::announcement::is_told_before;
-use crate::arguments::Options;
-use crate::call::{self, Recorded, Tell};
+use crate::announcement::is_announced_before;
+use crate::arguments::HookOptions;
+use crate::call::{self, Announce, Recorded};
 use crate::transcript;
 
 const ALLOWED: u8 = 0;
 /// The exit code by which Claude continues the turn.
 const BLOCKED: u8 = 2;
 
-pub fn handle(options: &Options, config: &ConfigText, at: Timestamp, begun: Instant) -> u8 {
+pub fn handle(options: &HookOptions, config: &ConfigText, at: Timestamp, begun: Instant) -> u8 {
     let Some(mut received) = call::receive(HookProgram::StopGate, options, at) else {
         return ALLOWED;
     };
     received.announce();
     let event = &mut received.event;
-    let Some(Judged { decision, words, tell }) = judge(event, options, config) else {
-        call::record(HookProgram::StopGate, received, Tell::Yes, config);
+    let Some(StopVerdict { decision, words, tell }) = stop_verdict(event, options, config) else {
+        call::record(HookProgram::StopGate, received, Announce::Yes, config);
         return ALLOWED;
     };
     if !decision.rule.allows()
@@ -48,12 +48,12 @@ pub fn handle(options: &Options, config: &ConfigText, at: Timestamp, begun: Inst
         event.kind = EventKind::StopBlocked { answer: answer.take() };
     }
     let session = event.session.clone();
-    let is_persons = !event.host.as_ref().is_some_and(Host::is_headless);
+    let is_persons = !event.host.as_ref().is_some_and(RunEnvironment::is_headless);
     kill_point("judged");
     match call::record(HookProgram::StopGate, received, tell, config) {
         Recorded::Here => {}
         // The turn ends unless the block is recorded. Else the user would never be notified of it.
-        Recorded::ByTwin | Recorded::Later => return ALLOWED,
+        Recorded::ByOtherHook | Recorded::Later => return ALLOWED,
     }
     log_decision(&decision, session.id.to_string(), at, begun);
     if decision.rule == Rule::Sandbox && is_persons && is_first_note(&session) {
@@ -72,34 +72,39 @@ fn is_first_note(session: &SessionKey) -> bool {
 }
 
 /// The verdict on a Stop event.
-pub struct Judged {
+pub struct StopVerdict {
     pub decision: Decision,
     /// The text for stderr, which the model or the user reads.
     words: String,
     /// Whether the user is notified of the turn, if it ends.
-    pub tell: Tell,
+    pub tell: Announce,
 }
 
 /// Returns `None` if the event ends no turn, or if its agent has no Stop gate.
-pub fn judge(event: &Event, options: &Options, config: &ConfigText) -> Option<Judged> {
+pub fn stop_verdict(
+    event: &Event,
+    options: &HookOptions,
+    config: &ConfigText,
+) -> Option<StopVerdict> {
     if !event.session.agent.has_stop_gate() {
         return None;
     }
     let EventKind::TurnEnded { answer, stop_hook_active, .. } = &event.kind else { return None };
-    let mut room = Room { event, options, config, answer: answer.as_deref(), session: None };
-    let stop = Stop {
+    let mut context =
+        StopContext { event, options, config, answer: answer.as_deref(), session: None };
+    let stop = StopFacts {
         is_continued: *stop_hook_active,
         is_reply: std::env::var_os(inbox::REPLY_ID).is_some_and(|id| !id.is_empty()),
-        is_headless: room.host().is_some_and(Host::is_headless),
+        is_headless: context.host().is_some_and(RunEnvironment::is_headless),
     };
-    let decision = decide_stop(stop, &mut room);
+    let decision = decide_stop(stop, &mut context);
     let words = match decision.rule {
         Rule::Sandbox => format!("{SANDBOX_NOTE}\n"),
-        Rule::NotSpoken => reminder(room.plugin().is_some()),
+        Rule::NotSpoken => reminder(context.plugin().is_some()),
         _ => String::new(),
     };
-    let is_told = room.is_told_before(*stop_hook_active);
-    Some(Judged { decision, words, tell: if is_told { Tell::No } else { Tell::Yes } })
+    let is_told = context.is_announced_before(*stop_hook_active);
+    Some(StopVerdict { decision, words, tell: if is_told { Announce::No } else { Announce::Yes } })
 }
 
 fn log_decision(decision: &Decision, session_id: String, at: Timestamp, begun: Instant) {
@@ -119,17 +124,17 @@ fn log_decision(decision: &Decision, session_id: String, at: Timestamp, begun: I
 }
 
 /// The sources that the gate reads.
-struct Room<'a> {
+struct StopContext<'a> {
     event: &'a Event,
-    options: &'a Options,
+    options: &'a HookOptions,
     config: &'a ConfigText,
     answer: Option<&'a str>,
     /// Read on first use.
     session: Option<Option<Session>>,
 }
 
-impl Room<'_> {
-    fn host(&self) -> Option<&Host> {
+impl StopContext<'_> {
+    fn host(&self) -> Option<&RunEnvironment> {
         self.event.host.as_ref()
     }
 
@@ -148,10 +153,10 @@ impl Room<'_> {
         self.session()?.run(process)
     }
 
-    fn is_told_before(&mut self, stop_hook_active: bool) -> bool {
+    fn is_announced_before(&mut self, stop_hook_active: bool) -> bool {
         let event = self.event;
         match self.session() {
-            Some(session) => is_told_before(session, event, stop_hook_active),
+            Some(session) => is_announced_before(session, event, stop_hook_active),
             None => stop_hook_active,
         }
     }
@@ -164,7 +169,7 @@ impl Room<'_> {
     }
 }
 
-impl Look for Room<'_> {
+impl GateInputs for StopContext<'_> {
     fn sandbox(&mut self) -> Option<String> {
         let started_in = self.host().and_then(|host| host.project_dir.as_deref());
         let project = started_in.or(self.event.facts.cwd.as_deref()).map(Path::new);
@@ -187,7 +192,7 @@ impl Look for Room<'_> {
         if option.is_some_and(|option| Switch::parse(&option).closes_gate()) {
             return Some("the plugin's option `gate`".to_owned());
         }
-        let closes = |setting: &gate_files::Setting| setting.switch.closes_gate();
+        let closes = |setting: &gate_files::GateSetting| setting.switch.closes_gate();
         let own = gate_files::in_config(self.config, "enabled").filter(closes);
         let closed = own.or_else(|| gate_files::in_cvi_config().filter(closes));
         closed.map(|setting| setting.path.to_string_lossy().into_owned())

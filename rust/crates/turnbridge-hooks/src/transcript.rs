@@ -8,7 +8,7 @@ use turnbridge_core::gate::turn_speech::{TurnKey, TurnTail, read_turn_tail};
 use turnbridge_store::files::bounded_file::read_tail;
 
 /// The timeout. Claude writes with a delay of 100 ms, and fires Stop before.
-const PATIENCE: Duration = Duration::from_millis(400);
+const TIMEOUT: Duration = Duration::from_millis(400);
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// The steps by which the search goes back: a turn is seldom longer than the first. The cost must
@@ -17,13 +17,13 @@ const WINDOWS: [u64; 3] = [64 << 10, 1 << 20, 16 << 20];
 
 /// Returns the turn's speech. Waits until Claude has written the turn, up to the timeout.
 pub fn speech(path: &Path, turn: TurnKey<'_>) -> Option<SpeakOutcome> {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     let mut length_before = None;
     loop {
         let length = path.metadata().map(|metadata| metadata.len()).ok();
         if length != length_before {
             length_before = length;
-            let seen = look(path, turn);
+            let seen = find_speech(path, turn);
             if seen.speech.is_some() || seen.has_answer {
                 return seen.speech;
             }
@@ -35,7 +35,7 @@ pub fn speech(path: &Path, turn: TurnKey<'_>) -> Option<SpeakOutcome> {
     }
 }
 
-fn look(path: &Path, turn: TurnKey<'_>) -> TurnTail {
+fn find_speech(path: &Path, turn: TurnKey<'_>) -> TurnTail {
     let mut seen = TurnTail::default();
     for window in WINDOWS {
         let Ok((tail, length)) = read_tail(path, window) else { break };

@@ -11,7 +11,7 @@ const SLACK: &str = "https://slack.com/api/";
 /// The connection to Slack. It must not be printed: `api_url` is as the user wrote it, perhaps with
 /// a password.
 #[derive(Clone)]
-pub struct Connection {
+pub struct ApiConnection {
     /// An address that replaces Slack's, with or without a slash at its end.
     pub api_url: Option<String>,
     /// The timeout for reaching the server: TCP, proxy and TLS together.
@@ -20,9 +20,9 @@ pub struct Connection {
     pub timeout: Duration,
 }
 
-impl Default for Connection {
-    fn default() -> Connection {
-        Connection {
+impl Default for ApiConnection {
+    fn default() -> ApiConnection {
+        ApiConnection {
             api_url: None,
             connect_timeout: Duration::from_secs(5),
             timeout: Duration::from_secs(30),

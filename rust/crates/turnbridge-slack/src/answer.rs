@@ -7,22 +7,22 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::call_error::CallError;
-use crate::refusals;
+use crate::error_codes;
 
 const WAIT_UNSAID: Duration = Duration::from_secs(30);
 /// The longest wait. Slack asks for a minute at most. A larger value is a mistake or not Slack's,
 /// and would look like a hang.
 const WAIT_MOST: Duration = Duration::from_secs(600);
 
-pub(crate) struct Answer<'a> {
+pub(crate) struct ApiAnswer<'a> {
     pub status: u16,
     pub retry_after: Option<&'a str>,
     /// `Err` contains the reason why there is no whole body.
     pub body: Result<Vec<u8>, String>,
 }
 
-pub(crate) fn interpret(answer: Answer<'_>) -> Result<Value, CallError> {
-    let Answer { status, retry_after, body } = answer;
+pub(crate) fn interpret(answer: ApiAnswer<'_>) -> Result<Value, CallError> {
+    let ApiAnswer { status, retry_after, body } = answer;
     let rate_limited = || CallError::RateLimited { after: wait(retry_after) };
     if status == 429 {
         return Err(rate_limited());
@@ -35,10 +35,10 @@ pub(crate) fn interpret(answer: Answer<'_>) -> Result<Value, CallError> {
     let value: Value = serde_json::from_slice(&body).map_err(|_| ambiguous("no JSON"))?;
     let error = value["error"].as_str().unwrap_or_default();
     match value["ok"].as_bool() {
-        Some(false) if refusals::is_rate_limit(error) => Err(rate_limited()),
+        Some(false) if error_codes::is_rate_limit(error) => Err(rate_limited()),
         _ if status >= 500 => Err(ambiguous("not by Slack's own word")),
         Some(true) => Ok(value),
-        Some(false) if refusals::is_half_way(error) => Err(ambiguous(error)),
+        Some(false) if error_codes::is_half_way(error) => Err(ambiguous(error)),
         Some(false) => Err(refused(&value)),
         None => Err(ambiguous("JSON without `ok`")),
     }
@@ -81,7 +81,7 @@ mod tests {
 
     fn say(status: u16, retry_after: Option<&str>, body: &str) -> String {
         let body = Ok(body.as_bytes().to_vec());
-        match interpret(Answer { status, retry_after, body }) {
+        match interpret(ApiAnswer { status, retry_after, body }) {
             Ok(value) => format!("ok: {value}"),
             Err(error) => error.to_string(),
         }
@@ -141,7 +141,7 @@ mod tests {
     fn a_refusal_because_of_blocks_is_known() {
         let about_blocks = |body: Value| {
             let body = Ok(body.to_string().into_bytes());
-            interpret(Answer { status: 200, retry_after: None, body })
+            interpret(ApiAnswer { status: 200, retry_after: None, body })
                 .unwrap_err()
                 .is_about_blocks()
         };

@@ -5,7 +5,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::refusals;
+use crate::error_codes;
 use crate::token::Token;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub enum CallError {
     /// An argument is invalid; nothing was sent.
     Invalid { what: &'static str },
     /// No data reached Slack: a retry is safe.
-    NotSent { cause: Obstacle },
+    NotSent { cause: ConnectObstacle },
     /// Slack did nothing, and sent the time after which to retry.
     RateLimited { after: Duration },
     /// Slack may have acted or not: check before a retry.
@@ -31,7 +31,7 @@ pub enum CallError {
 
 /// The obstacle that kept a request from Slack.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Obstacle {
+pub enum ConnectObstacle {
     HostNotFound,
     Certificate(String),
     Proxy(String),
@@ -43,7 +43,7 @@ impl CallError {
     pub fn is_permanent(&self) -> bool {
         match self {
             CallError::Invalid { .. } => true,
-            CallError::Refused { error, .. } => refusals::is_permanent(error),
+            CallError::Refused { error, .. } => error_codes::is_permanent(error),
             CallError::NotSent { .. }
             | CallError::RateLimited { .. }
             | CallError::Ambiguous { .. } => false,
@@ -54,7 +54,7 @@ impl CallError {
     pub fn is_about_blocks(&self) -> bool {
         match self {
             CallError::Refused { error, messages, .. } => {
-                refusals::is_about_blocks(error)
+                error_codes::is_about_blocks(error)
                     || (error == "invalid_arguments"
                         && messages.iter().any(|message| message.contains("/blocks")))
             }
@@ -65,14 +65,14 @@ impl CallError {
     /// Returns one remedy for the user.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            CallError::Refused { error, needed, .. } => refusals::hint(error, needed.as_deref()),
-            CallError::NotSent { cause: Obstacle::HostNotFound } => {
+            CallError::Refused { error, needed, .. } => error_codes::hint(error, needed.as_deref()),
+            CallError::NotSent { cause: ConnectObstacle::HostNotFound } => {
                 Some("check the network connection, and `HTTPS_PROXY` if there is a proxy")
             }
-            CallError::NotSent { cause: Obstacle::Certificate(_) } => Some(
+            CallError::NotSent { cause: ConnectObstacle::Certificate(_) } => Some(
                 "if your company inspects TLS, add its certificate to the system's, or name it in `SSL_CERT_FILE`",
             ),
-            CallError::NotSent { cause: Obstacle::Proxy(_) } => {
+            CallError::NotSent { cause: ConnectObstacle::Proxy(_) } => {
                 Some("check `ALL_PROXY`, `HTTPS_PROXY` and `NO_PROXY`")
             }
             _ => None,
@@ -85,10 +85,10 @@ impl CallError {
         match self {
             CallError::NotSent { cause } => CallError::NotSent {
                 cause: match cause {
-                    Obstacle::HostNotFound => Obstacle::HostNotFound,
-                    Obstacle::Certificate(text) => Obstacle::Certificate(clean(text)),
-                    Obstacle::Proxy(text) => Obstacle::Proxy(clean(text)),
-                    Obstacle::Connection(text) => Obstacle::Connection(clean(text)),
+                    ConnectObstacle::HostNotFound => ConnectObstacle::HostNotFound,
+                    ConnectObstacle::Certificate(text) => ConnectObstacle::Certificate(clean(text)),
+                    ConnectObstacle::Proxy(text) => ConnectObstacle::Proxy(clean(text)),
+                    ConnectObstacle::Connection(text) => ConnectObstacle::Connection(clean(text)),
                 },
             },
             CallError::Ambiguous { cause } => CallError::Ambiguous { cause: clean(cause) },
@@ -120,13 +120,15 @@ impl fmt::Display for CallError {
     }
 }
 
-impl fmt::Display for Obstacle {
+impl fmt::Display for ConnectObstacle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Obstacle::HostNotFound => f.write_str("its name was not found"),
-            Obstacle::Certificate(cause) => write!(f, "its certificate is not trusted: {cause}"),
-            Obstacle::Proxy(cause) => write!(f, "the proxy is in the way: {cause}"),
-            Obstacle::Connection(cause) => f.write_str(cause),
+            ConnectObstacle::HostNotFound => f.write_str("its name was not found"),
+            ConnectObstacle::Certificate(cause) => {
+                write!(f, "its certificate is not trusted: {cause}")
+            }
+            ConnectObstacle::Proxy(cause) => write!(f, "the proxy is in the way: {cause}"),
+            ConnectObstacle::Connection(cause) => f.write_str(cause),
         }
     }
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::call_error::CallError;
 use crate::ids::{check_channel, check_ts, parse_ts};
-use crate::methods::{EVENT_TYPE, Identity};
+use crate::methods::{EVENT_TYPE, TokenIdentity};
 use crate::token::Token;
 use crate::web_api::{Encoding, WebApi};
 
@@ -15,7 +15,7 @@ const PAGE: u32 = 200;
 
 /// A message outside of threads, which may have a thread under it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Parent {
+pub struct ParentMessage {
     pub ts: String,
     /// The time of the newest message in its thread, by any author.
     pub latest_reply: Option<String>,
@@ -24,12 +24,12 @@ pub struct Parent {
     /// The authors in its thread; `None` if Slack does not name all of them.
     pub reply_users: Option<Vec<String>>,
     /// The tag in its metadata; `None` if Turnbridge's bot did not write it.
-    pub ours: Option<Tag>,
+    pub ours: Option<MessageTag>,
 }
 
 /// The metadata of a message that Turnbridge posted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Tag {
+pub struct MessageTag {
     pub id: Option<String>,
     /// The machine that posted it; version 0.1 did not write this.
     pub machine: Option<String>,
@@ -38,8 +38,8 @@ pub struct Tag {
 
 /// One page of parents, newest first.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Page {
-    pub parents: Vec<Parent>,
+pub struct ParentPage {
+    pub parents: Vec<ParentMessage>,
     /// The cursor of the older ones; `None` if there are none.
     pub next: Option<String>,
 }
@@ -53,7 +53,7 @@ impl WebApi {
         channel: &str,
         from: Option<&str>,
         limit: u32,
-    ) -> Result<Page, CallError> {
+    ) -> Result<ParentPage, CallError> {
         check_channel(channel)?;
         let identity = self.identity_of(token)?;
         let mut arguments =
@@ -68,7 +68,7 @@ impl WebApi {
         if next.is_some() && next == from {
             return Err(unclear("the same page again"));
         }
-        Ok(Page { parents, next: next.map(str::to_owned) })
+        Ok(ParentPage { parents, next: next.map(str::to_owned) })
     }
 
     /// Returns the parent of a thread, or `None` if there is none.
@@ -77,7 +77,7 @@ impl WebApi {
         token: &Token,
         channel: &str,
         thread_ts: &str,
-    ) -> Result<Option<Parent>, CallError> {
+    ) -> Result<Option<ParentMessage>, CallError> {
         check_channel(channel)?;
         check_ts(thread_ts)?;
         let identity = self.identity_of(token)?;
@@ -139,10 +139,10 @@ fn unclear(what: &str) -> CallError {
     CallError::Ambiguous { cause: what.to_owned() }
 }
 
-fn read_parent(message: &Value, identity: &Identity) -> Option<Parent> {
+fn read_parent(message: &Value, identity: &TokenIdentity) -> Option<ParentMessage> {
     let ts = message["ts"].as_str().filter(|ts| check_ts(ts).is_ok())?;
     let latest = message["latest_reply"].as_str().filter(|ts| check_ts(ts).is_ok());
-    Some(Parent {
+    Some(ParentMessage {
         ts: ts.to_owned(),
         latest_reply: latest.map(str::to_owned),
         reply_count: message["reply_count"].as_u64(),
@@ -161,12 +161,12 @@ fn read_users(message: &Value) -> Option<Vec<String>> {
 }
 
 /// Returns the tag only if Turnbridge's bot wrote the message, because any user can write metadata.
-fn read_tag(message: &Value, identity: &Identity) -> Option<Tag> {
+fn read_tag(message: &Value, identity: &TokenIdentity) -> Option<MessageTag> {
     let is_by_us = identity.has_written(message) && message["metadata"]["event_type"] == EVENT_TYPE;
     is_by_us.then(|| {
         let payload = &message["metadata"]["event_payload"];
         let text = |name: &str| payload[name].as_str().map(str::to_owned);
-        Tag { id: text("id"), machine: text("machine"), machine_name: text("machine_name") }
+        MessageTag { id: text("id"), machine: text("machine"), machine_name: text("machine_name") }
     })
 }
 
@@ -177,11 +177,11 @@ mod tests {
     /// X50.
     #[test]
     fn metadata_counts_only_when_our_own_bot_has_written_it() {
-        let me = Identity { bot_id: Some("B1".to_owned()), ..Identity::default() };
+        let me = TokenIdentity { bot_id: Some("B1".to_owned()), ..TokenIdentity::default() };
         let message = |bot: &str, kind: &str| json!({"ts": "1.000100", "bot_id": bot, "metadata": {"event_type": kind, "event_payload": {"id": "a/0", "machine": "m1"}}});
         let ours = |message: Value| read_parent(&message, &me).unwrap().ours;
         let machine = Some("m1".to_owned());
-        let tag = Tag { id: Some("a/0".to_owned()), machine, machine_name: None };
+        let tag = MessageTag { id: Some("a/0".to_owned()), machine, machine_name: None };
         assert_eq!(ours(message("B1", EVENT_TYPE)), Some(tag));
         assert_eq!(ours(message("B2", EVENT_TYPE)), None);
         assert_eq!(ours(message("B1", "other")), None);

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::call_error::CallError;
 use crate::ids::{check_channel, check_ts};
-use crate::methods::{EVENT_TYPE, Identity};
+use crate::methods::{EVENT_TYPE, TokenIdentity};
 use crate::token::Token;
 use crate::web_api::{Encoding, WebApi};
 
@@ -80,7 +80,7 @@ impl WebApi {
         Err(unclear("more pages than can be read"))
     }
 
-    pub(crate) fn identity_of(&self, token: &Token) -> Result<Identity, CallError> {
+    pub(crate) fn identity_of(&self, token: &Token) -> Result<TokenIdentity, CallError> {
         let known = self.identity.lock().unwrap_or_else(PoisonError::into_inner).clone();
         match known {
             Some((known_token, identity)) if known_token == *token => Ok(identity),
@@ -93,7 +93,7 @@ fn unclear(what: &str) -> CallError {
     CallError::Ambiguous { cause: format!("the message could not be looked for: {what}") }
 }
 
-fn is_ours(message: &Value, id: &str, identity: &Identity) -> bool {
+fn is_ours(message: &Value, id: &str, identity: &TokenIdentity) -> bool {
     let metadata = &message["metadata"];
     metadata["event_type"] == EVENT_TYPE
         && metadata["event_payload"]["id"] == id
@@ -106,10 +106,10 @@ mod tests {
 
     #[test]
     fn only_our_bot_and_our_id_are_ours() {
-        let me = Identity {
+        let me = TokenIdentity {
             bot_id: Some("B1".to_owned()),
             user_id: Some("U1".to_owned()),
-            ..Identity::default()
+            ..TokenIdentity::default()
         };
         let message = |bot: &str, user: &str, kind: &str, id: &str| json!({"bot_id": bot, "user": user, "metadata": {"event_type": kind, "event_payload": {"id": id}}});
         assert!(is_ours(&message("B1", "U1", EVENT_TYPE, "a"), "a", &me));
@@ -117,6 +117,6 @@ mod tests {
         assert!(!is_ours(&message("B9", "U9", EVENT_TYPE, "a"), "a", &me));
         assert!(!is_ours(&message("B1", "U1", EVENT_TYPE, "b"), "a", &me));
         assert!(!is_ours(&message("B1", "U1", "other", "a"), "a", &me));
-        assert!(!is_ours(&json!({"text": "a"}), "a", &Identity::default()));
+        assert!(!is_ours(&json!({"text": "a"}), "a", &TokenIdentity::default()));
     }
 }

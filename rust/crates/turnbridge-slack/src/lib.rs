@@ -5,23 +5,25 @@ mod address;
 mod answer;
 mod call_error;
 mod catch_up;
+mod error_codes;
 mod find_message;
 pub mod form;
-mod handed_over;
 mod ids;
 mod methods;
 mod pacer;
-mod refusals;
+mod request_sent;
 mod socket_mode;
 mod tls_roots;
 mod token;
 mod web_api;
 
-pub use address::{Connection, ConnectionError};
-pub use call_error::{CallError, Obstacle};
-pub use catch_up::{Page, Parent, Tag};
-pub use methods::{Identity, MachineTag, Post, Posted, SocketUrl};
+pub use address::{ApiConnection, ConnectionError};
+pub use call_error::{CallError, ConnectObstacle};
+pub use catch_up::{MessageTag, ParentMessage, ParentPage};
+pub use methods::{MachineTag, Post, Posted, SocketUrl, TokenIdentity};
 pub use pacer::Pacer;
-pub use socket_mode::{Accept, Envelope, Loss, SocketEvent, SocketMode, SocketWarning, Timing};
+pub use socket_mode::{
+    Accept, Envelope, SocketEvent, SocketLoss, SocketMode, SocketWarning, Timing,
+};
 pub use token::{Token, TokenKind};
 pub use web_api::{Encoding, WebApi};

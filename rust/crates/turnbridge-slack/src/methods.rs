@@ -17,7 +17,7 @@ pub(crate) const EVENT_TYPE: &str = "turnbridge_message";
 
 /// The identity behind a token. An app-level token has an app, a bot token has the rest.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Identity {
+pub struct TokenIdentity {
     pub user_id: Option<String>,
     pub user: Option<String>,
     pub bot_id: Option<String>,
@@ -32,7 +32,7 @@ pub struct Identity {
     pub scopes: Option<Vec<String>>,
 }
 
-impl Identity {
+impl TokenIdentity {
     /// Returns whether the bot itself has written a message.
     pub(crate) fn has_written(&self, message: &Value) -> bool {
         let is = |field: &str, own: &Option<String>| {
@@ -100,11 +100,11 @@ impl fmt::Debug for SocketUrl {
 }
 
 impl WebApi {
-    pub fn auth_test(&self, token: &Token) -> Result<Identity, CallError> {
+    pub fn auth_test(&self, token: &Token) -> Result<TokenIdentity, CallError> {
         let (answer, scopes) =
             self.call_telling_scopes(token, "auth.test", Value::Null, Encoding::Form)?;
         let field = |name: &str| answer[name].as_str().map(str::to_owned);
-        let identity = Identity {
+        let identity = TokenIdentity {
             user_id: field("user_id"),
             user: field("user"),
             bot_id: field("bot_id"),

@@ -12,13 +12,13 @@ use ureq::unversioned::resolver::DefaultResolver;
 use ureq::unversioned::transport::DefaultConnector;
 use ureq::{Agent, Body, Error, Proxy};
 
-use crate::address::{ApiAddress, Connection, ConnectionError};
-use crate::answer::{Answer, interpret, plain_code};
-use crate::call_error::{CallError, Obstacle};
+use crate::address::{ApiAddress, ApiConnection, ConnectionError};
+use crate::answer::{ApiAnswer, interpret, plain_code};
+use crate::call_error::{CallError, ConnectObstacle};
 use crate::form::encode_form;
-use crate::handed_over::{WatchingConnector, watch};
 use crate::ids::check_method;
-use crate::methods::Identity;
+use crate::methods::TokenIdentity;
+use crate::request_sent::{WatchingConnector, watch};
 use crate::tls_roots;
 use crate::token::Token;
 
@@ -63,11 +63,11 @@ pub struct WebApi {
     pub(crate) connector: Arc<DefaultConnector>,
     address: ApiAddress,
     /// The identity of the token that was checked last.
-    pub(crate) identity: Mutex<Option<(Token, Identity)>>,
+    pub(crate) identity: Mutex<Option<(Token, TokenIdentity)>>,
 }
 
 impl WebApi {
-    pub fn new(connection: Connection) -> Result<WebApi, ConnectionError> {
+    pub fn new(connection: ApiConnection) -> Result<WebApi, ConnectionError> {
         let address = ApiAddress::parse(connection.api_url.as_deref())?;
         let mut config = Agent::config_builder()
             .http_status_as_error(false)
@@ -148,7 +148,7 @@ fn read_answer(response: Response<Body>) -> Result<(Value, Option<Vec<String>>),
     // ureq's limit counts bytes before they are unpacked, and gzip packs a thousand into one.
     let body = read_at_most(ANSWER_BYTES, body.into_with_config().limit(ANSWER_BYTES).reader());
     let header = |value: &'static str| parts.headers.get(value)?.to_str().ok();
-    let answer = interpret(Answer {
+    let answer = interpret(ApiAnswer {
         status: parts.status.as_u16(),
         retry_after: header(RETRY_AFTER.as_str()),
         body,
@@ -172,12 +172,12 @@ fn scopes(header: &str) -> Vec<String> {
     header.split(',').filter_map(|scope| plain_code(scope.trim())).collect()
 }
 
-pub(crate) fn obstacle(error: &Error) -> Obstacle {
+pub(crate) fn obstacle(error: &Error) -> ConnectObstacle {
     match error {
-        Error::HostNotFound => Obstacle::HostNotFound,
-        Error::ConnectProxyFailed(cause) => Obstacle::Proxy(cause.clone()),
-        error if is_about_certificate(error) => Obstacle::Certificate(describe(error)),
-        error => Obstacle::Connection(describe(error)),
+        Error::HostNotFound => ConnectObstacle::HostNotFound,
+        Error::ConnectProxyFailed(cause) => ConnectObstacle::Proxy(cause.clone()),
+        error if is_about_certificate(error) => ConnectObstacle::Certificate(describe(error)),
+        error => ConnectObstacle::Connection(describe(error)),
     }
 }
 

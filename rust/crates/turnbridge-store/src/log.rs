@@ -16,65 +16,71 @@ const MAX_LOG: u64 = 1 << 20;
 /// A value of a log entry. It is not serde_json's `Value`, so that the hooks, which log little,
 /// stay small.
 #[derive(Debug, Clone)]
-pub enum Field {
+pub enum LogValue {
     Text(String),
     Number(u64),
     List(Vec<String>),
 }
 
-impl From<&str> for Field {
-    fn from(text: &str) -> Field {
-        Field::Text(text.to_owned())
+impl From<&str> for LogValue {
+    fn from(text: &str) -> LogValue {
+        LogValue::Text(text.to_owned())
     }
 }
 
-impl From<String> for Field {
-    fn from(text: String) -> Field {
-        Field::Text(text)
+impl From<String> for LogValue {
+    fn from(text: String) -> LogValue {
+        LogValue::Text(text)
     }
 }
 
-impl From<Vec<String>> for Field {
-    fn from(items: Vec<String>) -> Field {
-        Field::List(items)
+impl From<Vec<String>> for LogValue {
+    fn from(items: Vec<String>) -> LogValue {
+        LogValue::List(items)
     }
 }
 
-impl From<u16> for Field {
-    fn from(number: u16) -> Field {
-        Field::Number(number.into())
+impl From<u16> for LogValue {
+    fn from(number: u16) -> LogValue {
+        LogValue::Number(number.into())
     }
 }
 
-impl From<u32> for Field {
-    fn from(number: u32) -> Field {
-        Field::Number(number.into())
+impl From<u32> for LogValue {
+    fn from(number: u32) -> LogValue {
+        LogValue::Number(number.into())
     }
 }
 
-impl From<u64> for Field {
-    fn from(number: u64) -> Field {
-        Field::Number(number)
+impl From<u64> for LogValue {
+    fn from(number: u64) -> LogValue {
+        LogValue::Number(number)
     }
 }
 
-impl From<usize> for Field {
-    fn from(number: usize) -> Field {
-        Field::Number(number as u64)
+impl From<usize> for LogValue {
+    fn from(number: usize) -> LogValue {
+        LogValue::Number(number as u64)
     }
 }
 
 /// Writes one entry. Ignores errors, because a log that cannot be written must not stop its writer.
-pub fn write_log(path: &Path, at: Timestamp, level: &str, message: &str, fields: &[(&str, Field)]) {
+pub fn write_log(
+    path: &Path,
+    at: Timestamp,
+    level: &str,
+    message: &str,
+    fields: &[(&str, LogValue)],
+) {
     let mut line = String::from("{");
     push_text(&mut line, "ts", &at.to_string());
     push_text(&mut line, "level", level);
     push_text(&mut line, "message", message);
     for (name, field) in fields {
         match field {
-            Field::Text(text) => push_text(&mut line, name, text),
-            Field::Number(number) => push(&mut line, name, &number.to_string()),
-            Field::List(items) => {
+            LogValue::Text(text) => push_text(&mut line, name, text),
+            LogValue::Number(number) => push(&mut line, name, &number.to_string()),
+            LogValue::List(items) => {
                 let items: Vec<_> = items.iter().map(|item| quoted(item)).collect();
                 push(&mut line, name, &format!("[{}]", items.join(",")));
             }

@@ -95,7 +95,7 @@ impl StatePaths {
     }
 
     /// The `notify` program that Codex had before Turnbridge; see `codex_chain`.
-    pub fn codex_chain(&self) -> PathBuf {
+    pub fn previous_notify(&self) -> PathBuf {
         self.state.join("codex-notify.json")
     }
 

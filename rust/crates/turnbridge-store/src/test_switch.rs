@@ -18,7 +18,7 @@ pub enum TestSwitch {
     /// Another address of Slack's Web API than the config names.
     SlackApiUrl,
     /// The factor by which calls are faster than the real Slack wants.
-    SlackHaste,
+    SlackTimeScale,
     /// A shorter timeout for the checks of `doctor`.
     DoctorTimeout,
     /// The service manager that replaces the system's.
@@ -72,14 +72,14 @@ const fn name(switch: TestSwitch) -> &'static str {
         TestSwitch::KillAt => "TURNBRIDGE_TEST_KILL_AT",
         TestSwitch::ClockAheadFile => "TURNBRIDGE_CLOCK_AHEAD_FILE",
         TestSwitch::SlackApiUrl => "TURNBRIDGE_SLACK_API_URL",
-        TestSwitch::SlackHaste => "TURNBRIDGE_SLACK_HASTE",
-        TestSwitch::DoctorTimeout => "TURNBRIDGE_DOCTOR_PATIENCE_MS",
+        TestSwitch::SlackTimeScale => "TURNBRIDGE_SLACK_TIME_SCALE",
+        TestSwitch::DoctorTimeout => "TURNBRIDGE_DOCTOR_TIMEOUT_MS",
         TestSwitch::ServiceManager => "TURNBRIDGE_SERVICE_MANAGER",
-        TestSwitch::ServiceTimeout => "TURNBRIDGE_SERVICE_PATIENCE_MS",
+        TestSwitch::ServiceTimeout => "TURNBRIDGE_SERVICE_TIMEOUT_MS",
         TestSwitch::SystemHome => "TURNBRIDGE_SYSTEM_HOME",
         TestSwitch::SpeechMoment => "TURNBRIDGE_SPEECH_MOMENT_MS",
         TestSwitch::WslSide => "TURNBRIDGE_WSL_SIDE",
         TestSwitch::WslRoot => "TURNBRIDGE_WSL_ROOT",
-        TestSwitch::WslTimeout => "TURNBRIDGE_WSL_PATIENCE_MS",
+        TestSwitch::WslTimeout => "TURNBRIDGE_WSL_TIMEOUT_MS",
     }
 }

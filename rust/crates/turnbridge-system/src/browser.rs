@@ -6,15 +6,15 @@ use std::process::{Child, Command, Stdio};
 
 use crate::programs;
 
-pub struct Opener {
+pub struct BrowserOpener {
     program: PathBuf,
     arguments: &'static [&'static str],
 }
 
-impl Opener {
+impl BrowserOpener {
     /// Finds the program. Returns `None` if it does not exist, or if there is no display for a
     /// browser.
-    pub fn find() -> Option<Opener> {
+    pub fn find() -> Option<BrowserOpener> {
         let openers: &[(&str, &[&str])] = if cfg!(windows) {
             &[("rundll32", &["url.dll,FileProtocolHandler"])]
         } else if cfg!(target_os = "macos") {
@@ -26,7 +26,7 @@ impl Opener {
             &[("wslview", &[])]
         };
         openers.iter().find_map(|(name, arguments)| {
-            Some(Opener { program: programs::find(name, None)?, arguments })
+            Some(BrowserOpener { program: programs::find(name, None)?, arguments })
         })
     }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use turnbridge_config::{Problem, Setting};
+use turnbridge_config::{ConfigSetting, Problem};
 
 use crate::failure::hinted;
 
@@ -11,7 +11,7 @@ pub fn path() -> Result<PathBuf> {
     turnbridge_config::path().map_err(explain)
 }
 
-pub fn set_all(settings: Vec<Setting<'_>>) -> Result<bool> {
+pub fn set_all(settings: Vec<ConfigSetting<'_>>) -> Result<bool> {
     turnbridge_config::set_all(settings).map_err(explain)
 }
 

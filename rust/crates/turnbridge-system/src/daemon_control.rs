@@ -11,7 +11,7 @@ use turnbridge_store::files::atomic_file::write_atomically;
 use turnbridge_store::files::file_lock;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::process;
-use turnbridge_store::process::companion::{self, Apart};
+use turnbridge_store::process::detached_process::{self, Detachment};
 
 use crate::failure::hinted;
 
@@ -30,9 +30,12 @@ pub fn launch(paths: &StatePaths) -> Result<u32> {
     if is_running(paths) {
         return Err(already_running());
     }
-    let mut child =
-        companion::start("turnbridge", &["daemon", "--foreground"], Apart::InItsOwnGroup)
-            .context("could not start `turnbridge` in the background")?;
+    let mut child = detached_process::start(
+        "turnbridge",
+        &["daemon", "--foreground"],
+        Detachment::InItsOwnGroup,
+    )
+    .context("could not start `turnbridge` in the background")?;
     // A status that a killed daemon has left does not count.
     let pid = child.id();
     let is_up = || is_running(paths) && read_status(paths).is_some_and(|status| status.pid == pid);

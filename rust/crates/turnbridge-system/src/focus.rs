@@ -8,7 +8,7 @@ use turnbridge_core::agents::agent_differences::LifeSign;
 use turnbridge_core::ids::{Agent, SessionId};
 use turnbridge_core::session::{Session, State};
 use turnbridge_core::terminals::terminal_calls::Pane;
-use turnbridge_store::foreign::codex_lock::{self, Writer};
+use turnbridge_store::foreign::codex_lock::{self, ThreadWriter};
 use turnbridge_store::foreign::codex_rollouts;
 use turnbridge_store::paths::{StatePaths, codex_home};
 use turnbridge_store::state::pane_store;
@@ -19,7 +19,7 @@ use crate::terminals;
 
 /// The action that was taken.
 #[derive(Debug)]
-pub enum Done {
+pub enum FocusAction {
     Switched(Pane),
     Opened(Pane),
     /// None: the user can run the command.
@@ -28,7 +28,7 @@ pub enum Done {
 
 #[derive(Debug)]
 pub struct Focused {
-    pub done: Done,
+    pub done: FocusAction,
     pub command: ResumeCommand,
     /// Whether an agent has the session open.
     pub is_open: bool,
@@ -39,12 +39,12 @@ pub struct Focused {
 impl Focused {
     /// Finds the command, and switches to no terminal.
     pub fn without_going(paths: &StatePaths, session: Session) -> Result<Focused> {
-        Plan::of(paths, session).map(|plan| plan.ended(Done::OnlyCommand))
+        FocusPlan::of(paths, session).map(|plan| plan.ended(FocusAction::OnlyCommand))
     }
 
     /// Switches to the session's pane, or opens a new one.
     pub fn go(paths: &StatePaths, session: Session, remark: Remark) -> Result<Focused> {
-        let plan = Plan::of(paths, session)?;
+        let plan = FocusPlan::of(paths, session)?;
         let done = plan.go(remark)?;
         Ok(plan.ended(done))
     }
@@ -52,7 +52,9 @@ impl Focused {
     /// Returns whether another pane has a session open that only one may have open. A command that
     /// resumes it would be wrong then.
     pub fn is_open_elsewhere(&self) -> bool {
-        matches!(self.done, Done::OnlyCommand) && self.is_open && !self.agent.may_be_open_twice()
+        matches!(self.done, FocusAction::OnlyCommand)
+            && self.is_open
+            && !self.agent.may_be_open_twice()
     }
 
     /// Returns the output of `turnbridge focus --json`.
@@ -78,47 +80,47 @@ impl Focused {
 
     fn word(&self) -> &'static str {
         match self.done {
-            Done::Switched(_) => "switched",
-            Done::Opened(_) => "opened",
-            Done::OnlyCommand => "printed",
+            FocusAction::Switched(_) => "switched",
+            FocusAction::Opened(_) => "opened",
+            FocusAction::OnlyCommand => "printed",
         }
     }
 
     pub fn terminal(&self) -> Option<&'static str> {
         match &self.done {
-            Done::Switched(pane) | Done::Opened(pane) => Some(pane.terminal()),
-            Done::OnlyCommand => None,
+            FocusAction::Switched(pane) | FocusAction::Opened(pane) => Some(pane.terminal()),
+            FocusAction::OnlyCommand => None,
         }
     }
 }
 
-struct Plan {
+struct FocusPlan {
     session: Session,
     panes: Vec<Pane>,
     command: ResumeCommand,
     is_open: bool,
 }
 
-impl Plan {
-    fn of(paths: &StatePaths, session: Session) -> Result<Plan> {
+impl FocusPlan {
+    fn of(paths: &StatePaths, session: Session) -> Result<FocusPlan> {
         let command = ResumeCommand::of(&session).ok_or_else(|| {
             hinted(format!("`{}` cannot be resumed", session.key.id), "its id is no UUID")
         })?;
         let panes = terminals::panes(&session, &pane_store::read(paths));
         let is_open = session.state() != State::Stopped || is_held(&session);
-        Ok(Plan { session, panes, command, is_open })
+        Ok(FocusPlan { session, panes, command, is_open })
     }
 
-    fn ended(self, done: Done) -> Focused {
-        let Plan { session, command, is_open, .. } = self;
+    fn ended(self, done: FocusAction) -> Focused {
+        let FocusPlan { session, command, is_open, .. } = self;
         Focused { done, command, is_open, agent: session.key.agent, session_id: session.key.id }
     }
 
     /// Switches to the existing pane, otherwise opens a new tab (KT-74).
-    fn go(&self, remark: Remark) -> Result<Done> {
+    fn go(&self, remark: Remark) -> Result<FocusAction> {
         for pane in self.panes.iter().filter(|_| self.is_open) {
             if terminals::is_there(pane) && terminals::switch(pane)? {
-                return Ok(Done::Switched(pane.clone()));
+                return Ok(FocusAction::Switched(pane.clone()));
             }
         }
         let agent = self.session.key.agent;
@@ -127,7 +129,7 @@ impl Plan {
                 "{} has it open in a pane that is not known: go there, or close it there first",
                 agent.product_name()
             ));
-            return Ok(Done::OnlyCommand);
+            return Ok(FocusAction::OnlyCommand);
         }
         if self.is_open {
             remark("its pane is not known; what is done here, an open one does not see");
@@ -135,7 +137,7 @@ impl Plan {
         self.open_elsewhere(remark)
     }
 
-    fn open_elsewhere(&self, remark: Remark) -> Result<Done> {
+    fn open_elsewhere(&self, remark: Remark) -> Result<FocusAction> {
         let folder = &self.command.folder;
         if !Path::new(folder).is_dir() {
             let error = format!("the session's folder `{folder}` is gone");
@@ -147,11 +149,11 @@ impl Plan {
         let last = runs.find_map(|run| Pane::of(|name| run.host.env(name)));
         for pane in last.into_iter().chain(terminals::own_pane()) {
             match terminals::open(&pane, folder, &argv) {
-                Ok(()) => return Ok(Done::Opened(pane)),
+                Ok(()) => return Ok(FocusAction::Opened(pane)),
                 Err(error) => remark(&format!("{error:#}")),
             }
         }
-        Ok(Done::OnlyCommand)
+        Ok(FocusAction::OnlyCommand)
     }
 }
 
@@ -168,5 +170,5 @@ fn is_held_by_codex(session: &Session) -> bool {
     let id = session.key.id.as_str();
     let known = session.transcript_path.as_deref().map(Path::new);
     let home = known.and_then(codex_rollouts::home_of).or_else(codex_home);
-    home.is_some_and(|home| codex_lock::writer(&home, id) == Writer::Held)
+    home.is_some_and(|home| codex_lock::writer(&home, id) == ThreadWriter::Held)
 }

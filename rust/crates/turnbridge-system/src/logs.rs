@@ -15,9 +15,9 @@ const TAIL: u64 = 1 << 20;
 /// Of the hooks, the notifier and the daemon.
 const NAMES: [&str; 3] = ["hooks", "notify", "daemon"];
 
-pub struct Logs(Vec<Log>);
+pub struct Logs(Vec<LogFile>);
 
-struct Log {
+struct LogFile {
     name: &'static str,
     path: PathBuf,
     /// How far `added` has come.
@@ -37,13 +37,13 @@ impl Logs {
         let files = [paths.hooks_log(), paths.notify_log(), paths.daemon_log()];
         let all = NAMES.into_iter().zip(files);
         let chosen = all.filter(|(own, _)| name.is_none_or(|name| name == *own));
-        Logs(chosen.map(|(name, path)| Log { name, path, seen: 0 }).collect())
+        Logs(chosen.map(|(name, path)| LogFile { name, path, seen: 0 }).collect())
     }
 
     /// The last lines, those of several logs in the order of their times.
     pub fn last(&self, count: usize) -> Vec<Line> {
         let mut lines: Vec<Line> = Vec::new();
-        for Log { name, path, .. } in &self.0 {
+        for LogFile { name, path, .. } in &self.0 {
             let (tail, length) = read_tail(path, TAIL).unwrap_or_default();
             let text = String::from_utf8_lossy(&tail).into_owned();
             let skipped = usize::from(length > tail.len() as u64);

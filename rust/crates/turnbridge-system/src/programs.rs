@@ -94,13 +94,13 @@ pub fn own_text(name: &str) -> Result<String> {
 
 /// The output of a program.
 #[derive(Debug)]
-pub struct Answer {
+pub struct ProgramAnswer {
     pub status: ExitStatus,
     pub stdout: Vec<u8>,
     pub stderr: Vec<u8>,
 }
 
-impl Answer {
+impl ProgramAnswer {
     /// Returns its standard output, without blanks around.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.stdout).trim().to_owned()
@@ -112,16 +112,16 @@ const LONGEST_ANSWER: u64 = 4 << 20;
 
 /// Runs a program that prints an answer and ends, without stdin. Ends it after a timeout, and
 /// returns an error then (`TimedOut`).
-pub fn ask(command: &mut Command, patience: Duration) -> io::Result<Answer> {
-    ask_with(command, None, patience)
+pub fn ask(command: &mut Command, timeout: Duration) -> io::Result<ProgramAnswer> {
+    ask_with(command, None, timeout)
 }
 
 /// Does the same for a program that reads something first.
 pub fn ask_with(
     command: &mut Command,
     input: Option<&str>,
-    patience: Duration,
-) -> io::Result<Answer> {
+    timeout: Duration,
+) -> io::Result<ProgramAnswer> {
     command.stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() });
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     #[cfg(windows)]
@@ -142,7 +142,7 @@ pub fn ask_with(
         // After a timeout the receiver is gone.
         let _ = sender.send((stdout, errors.join().unwrap_or_default()));
     });
-    let deadline = Instant::now() + patience;
+    let deadline = Instant::now() + timeout;
     let status = loop {
         if let Some(status) = child.try_wait()? {
             break status;
@@ -157,7 +157,7 @@ pub fn ask_with(
     // A process that it has started may hold its streams for longer than it lives itself.
     let rest = deadline.saturating_duration_since(Instant::now()).max(TICK);
     let (stdout, stderr) = written.recv_timeout(rest).map_err(|_| io::ErrorKind::TimedOut)?;
-    Ok(Answer { status, stdout, stderr })
+    Ok(ProgramAnswer { status, stdout, stderr })
 }
 
 /// Reads the stored part of the output. The rest is read and dropped, because a full pipe would

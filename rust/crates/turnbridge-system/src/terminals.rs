@@ -5,16 +5,16 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
-use turnbridge_core::agents::claude::claude_screen::{Input, is_filled_by_input};
+use turnbridge_core::agents::claude::claude_screen::{InputLine, is_filled_by_input};
 use turnbridge_core::session::{Run, Session};
 use turnbridge_core::terminals::panes::Panes;
-use turnbridge_core::terminals::terminal_calls::{Call, Pane, Reader};
+use turnbridge_core::terminals::terminal_calls::{Pane, PaneReader, TerminalCall};
 
 use crate::programs;
 use crate::replies::runs::TypingPlace;
 
 /// The timeout of a call: a live terminal answers in milliseconds.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 const APART: Duration = Duration::from_millis(150);
 /// The timeout for Claude to show a pasted text.
 const SHOWN_WITHIN: Duration = Duration::from_secs(2);
@@ -42,7 +42,7 @@ pub fn own_pane() -> Option<Pane> {
 
 /// Returns whether the pane exists. A pane that cannot be queried counts as existing.
 pub fn is_there(pane: &Pane) -> bool {
-    pane.look().is_none_or(|call| match make(&call) {
+    pane.probe().is_none_or(|call| match make(&call) {
         // tmux prints an empty answer for a pane that it does not know, and reports a success.
         Ok(answer) => !matches!(pane, Pane::Tmux { .. }) || answer.starts_with("alive"),
         Err(_) => false,
@@ -70,7 +70,7 @@ pub fn open(pane: &Pane, folder: &str, argv: &[String]) -> Result<()> {
 /// other program. This does not hold if another terminal runs inside of it (`screen`), whose
 /// programs have the same variables, nor in tmux's copy mode or with its `synchronize-panes`.
 pub fn is_agents(place: &TypingPlace) -> bool {
-    let reader = Reader { pid: place.agent.pid, terminal: place.terminal.as_deref() };
+    let reader = PaneReader { pid: place.agent.pid, terminal: place.terminal.as_deref() };
     let answer = place.pane.ask_for_reader().and_then(|call| make(&call).ok());
     answer.is_some_and(|answer| place.pane.is_read_by(reader, &answer))
 }
@@ -127,15 +127,16 @@ fn screen(pane: &Pane) -> Option<String> {
 }
 
 /// Returns Claude's input line, or `None` if typed text would be no prompt.
-fn input<T>(pane: &Pane, read: impl Fn(Input<'_>) -> T) -> Option<T> {
-    Input::on(&screen(pane)?).map(read)
+fn input<T>(pane: &Pane, read: impl Fn(InputLine<'_>) -> T) -> Option<T> {
+    InputLine::on(&screen(pane)?).map(read)
 }
 
 /// Waits until the input line has a text, which Enter would submit as a prompt.
 fn is_text_shown(pane: &Pane) -> bool {
     let deadline = Instant::now() + SHOWN_WITHIN;
     let is_shown = |screen: &str| {
-        Input::on(screen).is_some_and(|input| !input.text.is_empty()) || is_filled_by_input(screen)
+        InputLine::on(screen).is_some_and(|input| !input.text.is_empty())
+            || is_filled_by_input(screen)
     };
     while Instant::now() < deadline {
         if screen(pane).as_deref().is_some_and(is_shown) {
@@ -147,13 +148,13 @@ fn is_text_shown(pane: &Pane) -> bool {
 }
 
 /// Makes a call, and returns the output of the program.
-fn make(call: &Call) -> Result<String> {
+fn make(call: &TerminalCall) -> Result<String> {
     let program = programs::find(call.program, None)
         .ok_or_else(|| anyhow!("`{}` is not on the PATH", call.program))?;
     let mut command = Command::new(program);
     command.args(&call.arguments);
     command.envs(call.environment.iter().map(|(name, value)| (name, value)));
-    let answer = programs::ask_with(&mut command, call.stdin.as_deref(), PATIENCE)
+    let answer = programs::ask_with(&mut command, call.stdin.as_deref(), TIMEOUT)
         .map_err(|error| anyhow!("`{}`: {error}", call.program))?;
     if answer.status.success() {
         return Ok(answer.text());

@@ -7,12 +7,12 @@ use turnbridge_store::clock;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::inbox::{self, Dropped};
 use turnbridge_store::state::newer_files;
-use turnbridge_store::state::outbox::{self, Entry};
+use turnbridge_store::state::outbox::{self, OutboxEntry};
 
 use crate::failure::hinted;
 
 /// Returns the notice whose id begins so, if it can be read.
-pub fn find_notice(paths: &StatePaths, id: &str) -> Result<Entry> {
+pub fn find_notice(paths: &StatePaths, id: &str) -> Result<OutboxEntry> {
     let id = find_notice_id(paths, id)?;
     outbox::read(paths, &id).into_iter().next().ok_or_else(|| {
         let text = format!("the notice `{id}`, or how far it has come, cannot be read");

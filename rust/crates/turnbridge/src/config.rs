@@ -2,7 +2,7 @@
 //! config as an error with a hint.
 
 use anyhow::Result;
-pub use turnbridge_config::{Config, RATES, Voice, check_voice_name};
+pub use turnbridge_config::{Config, RATES, VoiceConfig, check_voice_name};
 use turnbridge_system::config_file::explain;
 pub use turnbridge_system::config_file::{extend, path, set, set_all};
 

@@ -8,7 +8,7 @@ use clap::Args;
 use turnbridge_core::system::setup_texts::SetupText;
 use turnbridge_core::text::texts::Language;
 use turnbridge_core::text::visible_text::visible_line;
-use turnbridge_store::foreign::foreign_file::Change;
+use turnbridge_store::foreign::foreign_file::FileChange;
 use turnbridge_system::registration::{Basis, PlannedChange, outcome_text, shown_diff};
 
 use crate::failure::hinted;
@@ -29,7 +29,7 @@ pub struct Consent {
 
 /// The user's decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
+pub enum ConsentAnswer {
     /// Make the change; without `--yes`, only if the file still is as shown.
     Yes,
     No,
@@ -38,33 +38,38 @@ pub enum Answer {
 
 impl Consent {
     /// Shows the change and asks. `after` is `None` if the file will be deleted.
-    pub fn ask(self, path: &Path, before: Option<&str>, after: Option<&str>) -> Result<Answer> {
+    pub fn ask(
+        self,
+        path: &Path,
+        before: Option<&str>,
+        after: Option<&str>,
+    ) -> Result<ConsentAnswer> {
         if before == after {
-            return Ok(Answer::NothingToDo);
+            return Ok(ConsentAnswer::NothingToDo);
         }
         let shown_path = visible_line(&path.display().to_string()).into_owned();
         write!(output::stdout(), "{}", shown_diff(path, before, after))?;
         if self.dry_run {
-            return Ok(Answer::No);
+            return Ok(ConsentAnswer::No);
         }
         if self.yes {
-            return Ok(Answer::Yes);
+            return Ok(ConsentAnswer::Yes);
         }
         let question = SetupText::ChangeLikeThis.filled(self.language, &[&shown_path]);
         let unasked = format!("`{shown_path}` was left as it was");
         if is_agreed(&question, &unasked, "`--yes` changes it without asking")? {
-            return Ok(Answer::Yes);
+            return Ok(ConsentAnswer::Yes);
         }
         say(SetupText::LeftAsItWas.text(self.language))?;
-        Ok(Answer::No)
+        Ok(ConsentAnswer::No)
     }
 
     /// Shows a planned change, asks, and makes it. Returns whether the file is then as planned.
     pub fn carry_out(self, change: &PlannedChange<'_>, texts: Texts) -> Result<bool> {
         match self.ask(change.path(), change.before(), change.after())? {
-            Answer::No => return Ok(false),
-            Answer::NothingToDo => return say(&texts.nothing_to_do).map(|()| true),
-            Answer::Yes => {}
+            ConsentAnswer::No => return Ok(false),
+            ConsentAnswer::NothingToDo => return say(&texts.nothing_to_do).map(|()| true),
+            ConsentAnswer::Yes => {}
         }
         // The user has agreed only to the change that was shown.
         let basis = if self.yes { Basis::Latest } else { Basis::Shown };
@@ -73,7 +78,7 @@ impl Consent {
             say(&text)?;
         }
         say(&outcome_text(self.language, made, change.path()))?;
-        if made != Change::Unchanged {
+        if made != FileChange::Unchanged {
             say(texts.next.text(self.language))?;
         }
         Ok(true)

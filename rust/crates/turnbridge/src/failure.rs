@@ -10,15 +10,15 @@ use crate::output;
 
 /// A failure whose message was already printed; only the exit status remains.
 #[derive(Debug)]
-pub struct Silent(pub u8);
+pub struct SilentFailure(pub u8);
 
-impl fmt::Display for Silent {
+impl fmt::Display for SilentFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "exit status {}", self.0)
     }
 }
 
-impl std::error::Error for Silent {}
+impl std::error::Error for SilentFailure {}
 
 pub fn report(result: anyhow::Result<()>) -> ExitCode {
     let Err(error) = result else {
@@ -31,7 +31,7 @@ pub fn report(result: anyhow::Result<()>) -> ExitCode {
     if error.chain().any(is_broken_pipe) {
         return ExitCode::SUCCESS;
     }
-    if let Some(Silent(code)) = error.downcast_ref() {
+    if let Some(SilentFailure(code)) = error.downcast_ref() {
         return ExitCode::from(*code);
     }
     output::tell("error", &format!("{error:#}"));

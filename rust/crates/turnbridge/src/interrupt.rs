@@ -19,7 +19,7 @@ impl Interrupt {
     }
 
     /// Waits for one, for so long at most.
-    pub fn comes_within(&self, patience: Duration) -> bool {
-        self.0.recv_timeout(patience) != Err(RecvTimeoutError::Timeout)
+    pub fn comes_within(&self, timeout: Duration) -> bool {
+        self.0.recv_timeout(timeout) != Err(RecvTimeoutError::Timeout)
     }
 }

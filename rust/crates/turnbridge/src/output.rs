@@ -8,13 +8,13 @@ use turnbridge_core::text::visible_text::visible;
 
 /// Returns stdout for texts and JSON. It writes characters that would control the terminal as
 /// escapes, which JSON has too.
-pub fn stdout() -> Screen<StdoutLock<'static>> {
-    Screen(raw_stdout())
+pub fn stdout() -> EscapingWriter<StdoutLock<'static>> {
+    EscapingWriter(raw_stdout())
 }
 
 /// Returns a buffered stdout for many lines. The caller must flush it.
-pub fn buffered_stdout() -> Screen<BufWriter<StdoutLock<'static>>> {
-    Screen(BufWriter::new(raw_stdout()))
+pub fn buffered_stdout() -> EscapingWriter<BufWriter<StdoutLock<'static>>> {
+    EscapingWriter(BufWriter::new(raw_stdout()))
 }
 
 /// Returns stdout without escaping: for Turnbridge's scripts and pages, for tables with colours
@@ -38,14 +38,14 @@ pub fn tell(name: &str, text: &str) {
 
 /// Returns stderr, escaped like `stdout`.
 #[expect(clippy::disallowed_methods, reason = "the one place")]
-pub fn stderr() -> Screen<StderrLock<'static>> {
-    Screen(io::stderr().lock())
+pub fn stderr() -> EscapingWriter<StderrLock<'static>> {
+    EscapingWriter(io::stderr().lock())
 }
 
 /// An escaping writer. Each write must contain whole characters, like those of `write!`.
-pub struct Screen<W>(W);
+pub struct EscapingWriter<W>(W);
 
-impl<W: Write> Write for Screen<W> {
+impl<W: Write> Write for EscapingWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.write_all(visible(&String::from_utf8_lossy(bytes)).as_bytes())?;
         Ok(bytes.len())

@@ -8,34 +8,34 @@ use anyhow::{Context, Result};
 use turnbridge_config::Config;
 use turnbridge_core::board::board_wire::BoardFile;
 use turnbridge_core::board::sign_in::{
-    CODE_VALID, Progress, Step, TICKET_VALID, file_url, next_step,
+    CODE_VALID, SignInProgress, SignInStep, TICKET_VALID, file_url, next_step,
 };
 use turnbridge_core::board::sign_in_texts::SignInText;
 use turnbridge_core::text::texts::Language;
 use turnbridge_daemon::board::sign_in::{Code, Ticket};
 use turnbridge_store::paths::StatePaths;
-use turnbridge_system::browser::{Opener, is_remote};
+use turnbridge_system::browser::{BrowserOpener, is_remote};
 use turnbridge_system::daemon_control;
 
 use crate::failure::{hinted, tell};
 
 /// A sign-in under way. Its secrets become invalid when it is dropped.
-pub struct SignIn {
+pub struct BoardSignIn {
     paths: StatePaths,
     board: BoardFile,
     language: Language,
-    way: Way,
+    way: SignInWay,
     began: Instant,
     ticket: Option<Ticket>,
     code: Option<(Code, Instant)>,
     /// The program that opens addresses, and its process.
-    opener: Option<Opener>,
+    opener: Option<BrowserOpener>,
     started: Option<Child>,
 }
 
 /// The first method of a sign-in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum SignInWay {
     /// A browser that this command opens.
     Browser,
     /// A code, for a browser that is open already or on another machine.
@@ -43,16 +43,16 @@ enum Way {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub enum Look {
+pub enum SignInState {
     GoesOn,
     Ended,
 }
 
-impl SignIn {
+impl BoardSignIn {
     /// Starts a sign-in and opens a browser.
-    pub fn open(paths: &StatePaths, board: &BoardFile) -> Result<SignIn> {
-        let mut sign_in = SignIn::new(paths, board, Way::Browser);
-        sign_in.opener = Opener::find();
+    pub fn open(paths: &StatePaths, board: &BoardFile) -> Result<BoardSignIn> {
+        let mut sign_in = BoardSignIn::new(paths, board, SignInWay::Browser);
+        sign_in.opener = BrowserOpener::find();
         if let Some(opener) = &sign_in.opener {
             let ticket = Ticket::make(paths, board.port);
             let ticket = ticket.context("could not write to the state folder")?;
@@ -63,12 +63,12 @@ impl SignIn {
     }
 
     /// Starts a sign-in by code, without a browser.
-    pub fn by_code(paths: &StatePaths, board: &BoardFile) -> SignIn {
-        SignIn::new(paths, board, Way::Code)
+    pub fn by_code(paths: &StatePaths, board: &BoardFile) -> BoardSignIn {
+        BoardSignIn::new(paths, board, SignInWay::Code)
     }
 
-    fn new(paths: &StatePaths, board: &BoardFile, way: Way) -> SignIn {
-        SignIn {
+    fn new(paths: &StatePaths, board: &BoardFile, way: SignInWay) -> BoardSignIn {
+        BoardSignIn {
             paths: paths.clone(),
             board: board.clone(),
             language: Config::read().unwrap_or_default().spoken_language(),
@@ -82,7 +82,7 @@ impl SignIn {
     }
 
     /// Takes the next step.
-    pub fn look(&mut self) -> Result<Look> {
+    pub fn poll(&mut self) -> Result<SignInState> {
         let progress = self.progress();
         if progress.waited >= TICKET_VALID && progress.code.is_some() {
             self.ticket = None;
@@ -91,28 +91,30 @@ impl SignIn {
             Err(hinted(error.text(self.language), hint.text(self.language)))
         };
         match next_step(&progress) {
-            Step::Wait => Ok(Look::GoesOn),
-            Step::ShowCode => {
+            SignInStep::Wait => Ok(SignInState::GoesOn),
+            SignInStep::ShowCode => {
                 self.show_code(progress.has_no_browser)?;
-                Ok(Look::GoesOn)
+                Ok(SignInState::GoesOn)
             }
-            Step::Done => {
+            SignInStep::Done => {
                 if self.code.is_some() {
                     tell(SignInText::SignedIn.text(self.language));
                 }
-                Ok(Look::Ended)
+                Ok(SignInState::Ended)
             }
-            Step::Replaced => {
+            SignInStep::Replaced => {
                 tell(SignInText::Replaced.text(self.language));
-                Ok(Look::Ended)
+                Ok(SignInState::Ended)
             }
-            Step::BoardGone => failed(SignInText::BoardGone, SignInText::StartDaemon),
-            Step::TooManyWrongCodes => failed(SignInText::TooManyWrongCodes, SignInText::TryAgain),
-            Step::CodeExpired => failed(SignInText::CodeExpired, SignInText::TryAgain),
+            SignInStep::BoardGone => failed(SignInText::BoardGone, SignInText::StartDaemon),
+            SignInStep::TooManyWrongCodes => {
+                failed(SignInText::TooManyWrongCodes, SignInText::TryAgain)
+            }
+            SignInStep::CodeExpired => failed(SignInText::CodeExpired, SignInText::TryAgain),
         }
     }
 
-    fn progress(&mut self) -> Progress {
+    fn progress(&mut self) -> SignInProgress {
         let has_failed = |child: &mut Child| {
             child.try_wait().is_ok_and(|ended| ended.is_some_and(|status| !status.success()))
         };
@@ -123,7 +125,7 @@ impl SignIn {
         let is_board_there = daemon_control::is_running(&self.paths)
             && daemon_control::read_board(&self.paths)
                 .is_some_and(|board| board.token == self.board.token);
-        Progress {
+        SignInProgress {
             ticket,
             code,
             waited: self.began.elapsed(),
@@ -142,9 +144,9 @@ impl SignIn {
         let values = [url.as_str(), &port, &shown, &minutes];
         let mut texts = Vec::new();
         match (self.way, has_no_browser) {
-            (Way::Browser, false) => texts.push(SignInText::NotOpened),
-            (Way::Browser, true) => texts.push(SignInText::NoBrowser),
-            (Way::Code, _) => {}
+            (SignInWay::Browser, false) => texts.push(SignInText::NotOpened),
+            (SignInWay::Browser, true) => texts.push(SignInText::NoBrowser),
+            (SignInWay::Code, _) => {}
         }
         if is_remote() {
             texts.push(SignInText::ByForwarding);

@@ -20,7 +20,7 @@ const TURNS_EACH: usize = 10;
 const ROUNDS: usize = 20;
 const LOADS: usize = 5;
 const IDLE: Duration = Duration::from_secs(15);
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 pub fn run() -> Result<String> {
     let mut browser = Browser::start();
@@ -34,7 +34,7 @@ pub fn run() -> Result<String> {
     judge("hook's start to its card, ms, median", middle(&lateness), 200.0);
     judge("hook's start to its card, ms, the slowest", last(&lateness), 200.0);
 
-    let site = Site::start()?;
+    let site = BenchBoard::start()?;
     let before = memory_of(site.daemon.id())?;
     fill(&site)?;
     settle(&site)?;
@@ -48,20 +48,20 @@ pub fn run() -> Result<String> {
 }
 
 /// A home with a daemon in it, without Slack.
-struct Site {
+struct BenchBoard {
     hermetic: Hermetic,
     daemon: Child,
     url: String,
 }
 
-impl Site {
-    fn start() -> Result<Site> {
+impl BenchBoard {
+    fn start() -> Result<BenchBoard> {
         let hermetic = Hermetic::new();
         configure(&hermetic, "[gate]\nenabled = false\n")?;
         let mut command = hermetic.command(executable("turnbridge")?);
         let daemon = command.args(["daemon", "--foreground"]).stdin(Stdio::null()).spawn()?;
-        let mut site = Site { hermetic, daemon, url: String::new() };
-        let deadline = Instant::now() + PATIENCE;
+        let mut site = BenchBoard { hermetic, daemon, url: String::new() };
+        let deadline = Instant::now() + TIMEOUT;
         while Instant::now() < deadline {
             let mut command = site.hermetic.command(executable("turnbridge")?);
             let output = command.arg("board").output()?;
@@ -71,7 +71,7 @@ impl Site {
             }
             thread::sleep(Duration::from_millis(20));
         }
-        bail!("the daemon opened no board within {PATIENCE:?}")
+        bail!("the daemon opened no board within {TIMEOUT:?}")
     }
 
     /// Calls the hook as Claude does.
@@ -96,7 +96,7 @@ impl Site {
     }
 }
 
-impl Drop for Site {
+impl Drop for BenchBoard {
     fn drop(&mut self) {
         let _ = self.daemon.kill();
         let _ = self.daemon.wait();
@@ -109,7 +109,7 @@ fn id(number: usize) -> String {
 
 /// Returns the delays in milliseconds, sorted. The page itself records when it shows a card.
 fn hook_to_card(browser: &mut Browser) -> Result<Vec<f64>> {
-    let site = Site::start()?;
+    let site = BenchBoard::start()?;
     browser.open(&site.url);
     browser.wait_for("#connection", "Live");
     browser.order("observe", json!({}));
@@ -136,7 +136,7 @@ fn hook_to_card(browser: &mut Browser) -> Result<Vec<f64>> {
 }
 
 /// Fills the state: all sessions are copies of one that hooks have made.
-fn fill(site: &Site) -> Result<()> {
+fn fill(site: &BenchBoard) -> Result<()> {
     let answer = "A paragraph of an answer, with `code` and **more**.\n\n".repeat(40);
     site.hook("UserPromptSubmit", &json!({ "prompt": "what is going on here?" }))?;
     site.hook("Stop", &json!({ "last_assistant_message": answer }))?;
@@ -155,8 +155,8 @@ fn fill(site: &Site) -> Result<()> {
 }
 
 /// Waits until the daemon has processed all new files.
-fn settle(site: &Site) -> Result<()> {
-    let deadline = Instant::now() + PATIENCE;
+fn settle(site: &BenchBoard) -> Result<()> {
+    let deadline = Instant::now() + TIMEOUT;
     let mut before = processor_time(site.daemon.id())?;
     while Instant::now() < deadline {
         thread::sleep(Duration::from_secs(2));
@@ -166,11 +166,11 @@ fn settle(site: &Site) -> Result<()> {
         }
         before = now;
     }
-    bail!("the daemon did not come to rest within {PATIENCE:?}")
+    bail!("the daemon did not come to rest within {TIMEOUT:?}")
 }
 
 /// Returns the milliseconds until all cards are painted, sorted. Each page also opens a thread.
-fn page_loads(site: &Site, browser: &mut Browser) -> Vec<f64> {
+fn page_loads(site: &BenchBoard, browser: &mut Browser) -> Vec<f64> {
     let load = |_| {
         let last = format!("li:nth-child({SESSIONS}) .card");
         browser.order("open", json!({ "url": site.url, "until": last }));
@@ -182,11 +182,11 @@ fn page_loads(site: &Site, browser: &mut Browser) -> Vec<f64> {
     sorted((0..LOADS).map(load))
 }
 
-fn watch_at_rest(site: &Site) -> Result<f64> {
+fn watch_at_rest(site: &BenchBoard) -> Result<f64> {
     let mut command = site.hermetic.command(executable("turnbridge")?);
     command.arg("watch");
     let tmux = Tmux::start(&site.hermetic, &command);
-    tmux.wait_for("what is going on here?", PATIENCE);
+    tmux.wait_for("what is going on here?", TIMEOUT);
     thread::sleep(Duration::from_secs(2));
     let before = processor_time(tmux.pid())?;
     thread::sleep(IDLE);

@@ -135,8 +135,8 @@ pub fn codex(options: &[&str]) -> Result<String> {
 
 pub fn daemon(options: &[&str]) -> Result<String> {
     match options {
-        [] => daemon::run(daemon::Extent::Full),
-        ["--quick"] => daemon::run(daemon::Extent::Quick),
+        [] => daemon::run(daemon::BenchExtent::Full),
+        ["--quick"] => daemon::run(daemon::BenchExtent::Quick),
         _ => bail!("unknown options: {}", options.join(" ")),
     }
 }

@@ -21,7 +21,7 @@ pub struct Candidate {
     every: usize,
     /// `@N@` in the payload is another number in each run.
     is_varied: bool,
-    _kept: Option<Listener>,
+    _kept: Option<SinkListener>,
 }
 
 pub struct Measured {
@@ -76,16 +76,16 @@ impl Candidate {
         self
     }
 
-    pub fn keep(mut self, listener: Listener) -> Candidate {
+    pub fn keep(mut self, listener: SinkListener) -> Candidate {
         self._kept = Some(listener);
         self
     }
 }
 
 /// Reads all data of the sinks, so that no queue fills up.
-pub struct Listener;
+pub struct SinkListener;
 
-pub fn sink_listener(path: &Path) -> Result<Listener> {
+pub fn sink_listener(path: &Path) -> Result<SinkListener> {
     let listener = UnixListener::bind(path)?;
     std::thread::Builder::new().name("sink".to_owned()).spawn(move || {
         for stream in listener.incoming() {
@@ -93,7 +93,7 @@ pub fn sink_listener(path: &Path) -> Result<Listener> {
             let _ = stream.and_then(|mut stream| stream.read_to_end(&mut sink));
         }
     })?;
-    Ok(Listener)
+    Ok(SinkListener)
 }
 
 pub fn measure(candidates: &[Candidate], runs: usize) -> Result<Vec<Measured>> {

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use crate::metadata::repository;
-use verdict::{Known, Outcomes, judge};
+use verdict::{KnownSurvivors, Outcomes, judge};
 
 pub const USAGE: &str = "\
 Plants faults in the modules that rust/xtask/mutants.toml lists, runs the tests of their crate for each, and names those
@@ -43,7 +43,7 @@ const LOOK: Duration = Duration::from_millis(100);
 const END_TIMEOUT: Duration = Duration::from_secs(30);
 
 #[derive(Debug, PartialEq, Eq)]
-struct Options {
+struct MutantsOptions {
     /// The shard, counted from 0 as by cargo-mutants.
     shard: Option<(u32, u32)>,
     minutes: u64,
@@ -51,9 +51,9 @@ struct Options {
     is_list: bool,
 }
 
-impl Options {
-    fn parse(words: &[&str]) -> Result<Options> {
-        let mut options = Options { shard: None, minutes: 60, only: None, is_list: false };
+impl MutantsOptions {
+    fn parse(words: &[&str]) -> Result<MutantsOptions> {
+        let mut options = MutantsOptions { shard: None, minutes: 60, only: None, is_list: false };
         let mut words = words.iter();
         while let Some(word) = words.next() {
             let mut value = || words.next().with_context(|| format!("`{word}` needs a value"));
@@ -80,7 +80,7 @@ impl Options {
 
 /// The reason why a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ended {
+enum EarlyEnd {
     Itself { code: Option<i32> },
     Late,
     Interrupted,
@@ -91,13 +91,13 @@ pub fn run(words: &[&str]) -> Result<String> {
     if let ["-h" | "--help", ..] = words {
         return Ok(USAGE.to_owned());
     }
-    let options = Options::parse(words)?;
+    let options = MutantsOptions::parse(words)?;
     let version = Command::new(env!("CARGO")).args(["mutants", "--version"]).output();
     if !version.is_ok_and(|output| output.status.success()) {
         bail!("cargo-mutants is not installed\nhint: `cargo install cargo-mutants --locked`");
     }
     let top = repository();
-    let known = Known::parse(&fs::read_to_string(top.join("rust/xtask/mutants.toml"))?)?;
+    let known = KnownSurvivors::parse(&fs::read_to_string(top.join("rust/xtask/mutants.toml"))?)?;
     let is_wanted =
         |module: &&String| options.only.as_deref().is_none_or(|part| module.contains(part));
     let modules: Vec<_> = known.modules.iter().filter(is_wanted).collect();
@@ -114,7 +114,7 @@ pub fn run(words: &[&str]) -> Result<String> {
     let begun = Instant::now();
     let ended = wait(command.spawn()?, begun + Duration::from_secs(60 * options.minutes))?;
     let outcomes = read_outcomes(&place.join("mutants.out"));
-    if let Ended::Itself { code } = ended
+    if let EarlyEnd::Itself { code } = ended
         && !matches!(code, Some(0 | 2 | 3))
     {
         bail!("cargo-mutants failed ({code:?}): the tests fail without a fault, most likely");
@@ -130,11 +130,11 @@ pub fn run(words: &[&str]) -> Result<String> {
         );
     }
     match ended {
-        Ended::Interrupted => problems.push_str("\nit was interrupted"),
-        Ended::Late => {
+        EarlyEnd::Interrupted => problems.push_str("\nit was interrupted"),
+        EarlyEnd::Late => {
             let _ = write!(problems, "\nthe time was not enough: {} faults are left", verdict.left);
         }
-        Ended::Itself { .. } => {}
+        EarlyEnd::Itself { .. } => {}
     }
     if problems.is_empty() {
         return Ok(format!("all is as mutants.toml says; {} s\n", begun.elapsed().as_secs()));
@@ -142,7 +142,12 @@ pub fn run(words: &[&str]) -> Result<String> {
     bail!("{}", problems.trim());
 }
 
-fn command(options: &Options, modules: &[&String], skipped: &[String], place: &Path) -> Command {
+fn command(
+    options: &MutantsOptions,
+    modules: &[&String],
+    skipped: &[String],
+    place: &Path,
+) -> Command {
     let tree = place.join("tree");
     let mut command = Command::new(env!("CARGO"));
     command.args(["mutants", "--in-place", "--colors", "never", "--output"]);
@@ -173,20 +178,20 @@ fn command(options: &Options, modules: &[&String], skipped: &[String], place: &P
 
 /// Waits for the end. Ctrl-C at a terminal reaches cargo-mutants directly; a signal to this process
 /// alone is passed on.
-fn wait(mut child: Child, until: Instant) -> Result<Ended> {
+fn wait(mut child: Child, until: Instant) -> Result<EarlyEnd> {
     let is_interrupted = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&is_interrupted);
     ctrlc::set_handler(move || flag.store(true, Ordering::SeqCst))?;
     loop {
         if let Some(status) = child.try_wait()? {
-            let ended = Ended::Itself { code: status.code() };
+            let ended = EarlyEnd::Itself { code: status.code() };
             let was_asked = is_interrupted.load(Ordering::SeqCst);
-            return Ok(if was_asked { Ended::Interrupted } else { ended });
+            return Ok(if was_asked { EarlyEnd::Interrupted } else { ended });
         }
         let is_asked = is_interrupted.load(Ordering::SeqCst);
         if is_asked || Instant::now() >= until {
             end(&mut child)?;
-            return Ok(if is_asked { Ended::Interrupted } else { Ended::Late });
+            return Ok(if is_asked { EarlyEnd::Interrupted } else { EarlyEnd::Late });
         }
         std::thread::sleep(LOOK);
     }
@@ -220,9 +225,9 @@ mod tests {
     #[test]
     fn options_are_read_and_wrong_ones_are_refused() {
         let shard =
-            Options::parse(&["--shard", "4/4", "--minutes", "5", "--only", "gate"]).unwrap();
+            MutantsOptions::parse(&["--shard", "4/4", "--minutes", "5", "--only", "gate"]).unwrap();
         let only = Some("gate".to_owned());
-        assert_eq!(shard, Options { shard: Some((3, 4)), minutes: 5, only, is_list: false });
+        assert_eq!(shard, MutantsOptions { shard: Some((3, 4)), minutes: 5, only, is_list: false });
         for wrong in [
             &["--shard", "0/4"][..],
             &["--shard", "5/4"],
@@ -232,7 +237,7 @@ mod tests {
             &["--minutes", "soon"],
             &["--jobs"],
         ] {
-            assert!(Options::parse(wrong).is_err(), "{wrong:?}");
+            assert!(MutantsOptions::parse(wrong).is_err(), "{wrong:?}");
         }
     }
 }

@@ -9,20 +9,20 @@ use serde_json::Value;
 use toml_edit::{DocumentMut, Item};
 
 /// A fault: its file and description.
-type Fault = (String, String);
+type PlantedFault = (String, String);
 
 /// The content of `mutants.toml`.
 #[derive(Debug, Default)]
-pub struct Known {
+pub struct KnownSurvivors {
     pub modules: Vec<String>,
     /// Skipped tests, by a part of their names.
     pub skipped: Vec<String>,
     /// The number of equal faults that may survive, and the reason.
-    survivors: BTreeMap<Fault, (usize, String)>,
+    survivors: BTreeMap<PlantedFault, (usize, String)>,
 }
 
-impl Known {
-    pub fn parse(text: &str) -> Result<Known> {
+impl KnownSurvivors {
+    pub fn parse(text: &str) -> Result<KnownSurvivors> {
         let document: DocumentMut = text.parse().context("mutants.toml")?;
         let words = |key: &str| {
             let list = document.get(key).and_then(Item::as_array)?.iter();
@@ -30,7 +30,7 @@ impl Known {
         };
         let modules = words("modules").context("mutants.toml: `modules` is no list")?;
         let skipped = words("skipped_tests").unwrap_or_default();
-        let mut known = Known { modules, skipped, ..Known::default() };
+        let mut known = KnownSurvivors { modules, skipped, ..KnownSurvivors::default() };
         for table in
             document.get("survivor").and_then(Item::as_array_of_tables).into_iter().flatten()
         {
@@ -58,8 +58,8 @@ impl Known {
 #[derive(Debug, Default)]
 pub struct Outcomes {
     planned: usize,
-    survived: Vec<(Fault, u64)>,
-    noticed: Vec<Fault>,
+    survived: Vec<(PlantedFault, u64)>,
+    noticed: Vec<PlantedFault>,
     /// The number of faults that do not compile.
     impossible: usize,
 }
@@ -92,7 +92,7 @@ impl Outcomes {
 }
 
 /// Splits `src/a.rs:12:5: replace f with ()` into the text without `:12:5`, and the line.
-fn without_place(name: &str) -> Result<(Fault, u64)> {
+fn without_place(name: &str) -> Result<(PlantedFault, u64)> {
     let parts = || {
         let (place, fault) = name.split_once(": ")?;
         let (place, _column) = place.rsplit_once(':')?;
@@ -102,7 +102,7 @@ fn without_place(name: &str) -> Result<(Fault, u64)> {
     parts().with_context(|| format!("`{name}` is no fault with its place"))
 }
 
-pub struct Verdict {
+pub struct MutantsVerdict {
     pub report: String,
     /// The number of unknown survivors.
     pub new: usize,
@@ -110,9 +110,9 @@ pub struct Verdict {
     pub left: usize,
 }
 
-pub fn judge(known: &Known, outcomes: &Outcomes) -> Verdict {
+pub fn judge(known: &KnownSurvivors, outcomes: &Outcomes) -> MutantsVerdict {
     let mut by_file: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    let mut seen: BTreeMap<&Fault, usize> = BTreeMap::new();
+    let mut seen: BTreeMap<&PlantedFault, usize> = BTreeMap::new();
     let mut new = 0;
     for (fault, line) in &outcomes.survived {
         let count = seen.entry(fault).or_default();
@@ -149,7 +149,7 @@ pub fn judge(known: &Known, outcomes: &Outcomes) -> Verdict {
         outcomes.survived.len(),
         outcomes.impossible,
     );
-    Verdict { report, new, left }
+    MutantsVerdict { report, new, left }
 }
 
 #[cfg(test)]
@@ -191,7 +191,7 @@ mod tests {
             ("Timeout", "crates/a/src/x.rs:20:9: replace f -> bool with false"),
             ("Unviable", "crates/a/src/x.rs:30:9: replace h -> H with Default::default()"),
         ];
-        let verdict = judge(&Known::parse(KNOWN).unwrap(), &outcomes(8, &found));
+        let verdict = judge(&KnownSurvivors::parse(KNOWN).unwrap(), &outcomes(8, &found));
         assert_eq!((verdict.new, verdict.left), (1, 2));
         assert_eq!(
             verdict.report,
@@ -209,7 +209,7 @@ mod tests {
         let line = |line: u32| format!("crates/a/src/x.rs:{line}:5: replace < with <= in f");
         let names = [line(1), line(2), line(3)];
         let found: Vec<_> = names.iter().map(|name| ("MissedMutant", name.as_str())).collect();
-        let known = Known::parse(KNOWN).unwrap();
+        let known = KnownSurvivors::parse(KNOWN).unwrap();
         assert_eq!(judge(&known, &outcomes(2, &found[..2])).new, 0);
         assert_eq!(judge(&known, &outcomes(3, &found)).new, 1);
     }
@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn what_is_known_and_noticed_now_is_said() {
         let found = [("CaughtMutant", "crates/a/src/y.rs:7:1: replace g with ()")];
-        let verdict = judge(&Known::parse(KNOWN).unwrap(), &outcomes(1, &found));
+        let verdict = judge(&KnownSurvivors::parse(KNOWN).unwrap(), &outcomes(1, &found));
         assert_eq!(verdict.new, 0);
         assert!(verdict.report.contains("y.rs: noticed now"), "{}", verdict.report);
         assert!(!verdict.report.contains("x.rs"), "it was not tried: {}", verdict.report);
@@ -232,7 +232,7 @@ mod tests {
             (&survivor("file = \"b.rs\"\nfault = \"f\"\nwhy = \"w\""), "none of its modules"),
             (&survivor("file = \"a.rs\"\nfault = \"f\"\nwhy = \"\""), "without `why`"),
         ] {
-            let error = Known::parse(text).unwrap_err().to_string();
+            let error = KnownSurvivors::parse(text).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         }
     }
@@ -241,7 +241,7 @@ mod tests {
     fn the_list_of_this_repository_names_modules_that_are_there() {
         let top = crate::metadata::repository().join("rust");
         let text = std::fs::read_to_string(top.join("xtask/mutants.toml")).unwrap();
-        for module in Known::parse(&text).unwrap().modules {
+        for module in KnownSurvivors::parse(&text).unwrap().modules {
             assert!(top.join(&module).is_file(), "{module}");
         }
     }

@@ -14,6 +14,7 @@ mod network;
 mod requirements;
 mod terminal_names;
 mod test_variables;
+mod type_names;
 mod workflows;
 
 use std::collections::BTreeSet;
@@ -25,7 +26,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use crate::manifests;
-use crate::metadata::{Workspace, load, repository};
+use crate::metadata::{CargoWorkspace, load, repository};
 
 /// The packages of the workspace that each package may name. A crate exists only to enforce a line
 /// of this table.
@@ -107,13 +108,14 @@ pub fn run() -> Result<String> {
     problems.extend(requirements::problems(&repository())?);
     problems.extend(terminal_names::problems(&repository())?);
     problems.extend(test_variables::problems(&repository())?);
+    problems.extend(type_names::problems(&repository())?);
     if !problems.is_empty() {
         bail!("the workspace is not tidy:\n  {}", problems.join("\n  "));
     }
     Ok(format!("tidy: {} packages keep to the rules\n", workspace.names.len()))
 }
 
-fn dependency_problems(workspace: &Workspace) -> Vec<String> {
+fn dependency_problems(workspace: &CargoWorkspace) -> Vec<String> {
     let mut problems = Vec::new();
     let ours: BTreeSet<&str> = workspace.names.keys().map(String::as_str).collect();
     for (package, names) in &workspace.names {
@@ -290,7 +292,7 @@ mod tests {
     fn a_forbidden_dependency_is_named() {
         let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         let (links, names) = (BTreeMap::new(), BTreeMap::new());
-        let mut workspace = Workspace { address: String::new(), links, names };
+        let mut workspace = CargoWorkspace { address: String::new(), links, names };
         for (package, _) in MAY_NAME {
             workspace.names.insert(package.to_owned(), set(&[]));
             workspace.links.insert(package.to_owned(), set(&[]));

@@ -20,7 +20,7 @@ pub fn problems(repository: &Path) -> Result<Vec<String>> {
 }
 
 /// With those of the tests, whose modules have the same style.
-fn find_files(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+pub(super) fn find_files(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     let entries =
         fs::read_dir(folder).with_context(|| format!("could not read `{}`", folder.display()))?;
     for entry in entries {

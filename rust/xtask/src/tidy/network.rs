@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Result;
 
 use super::{at, rust_files, shipped_lines};
-use crate::metadata::Workspace;
+use crate::metadata::CargoWorkspace;
 
 const WITHOUT_NETWORK: [&str; 4] =
     ["turnbridge-core", "turnbridge-store", "turnbridge-hooks", "turnbridge-system"];
@@ -30,7 +30,7 @@ const NETWORK_WORDS: [&str; 10] = [
 /// A local socket of another program on this machine, which is a file.
 const LOCAL_SOCKET: &str = "rust/crates/turnbridge-store/src/sinks/socket.rs";
 
-pub fn problems(repository: &Path, workspace: &Workspace) -> Result<Vec<String>> {
+pub fn problems(repository: &Path, workspace: &CargoWorkspace) -> Result<Vec<String>> {
     let mut problems = manifest_problems(workspace);
     for package in WITHOUT_NETWORK {
         for path in rust_files(&repository.join("rust/crates").join(package).join("src"))? {
@@ -44,7 +44,7 @@ pub fn problems(repository: &Path, workspace: &Workspace) -> Result<Vec<String>>
     Ok(problems)
 }
 
-fn manifest_problems(workspace: &Workspace) -> Vec<String> {
+fn manifest_problems(workspace: &CargoWorkspace) -> Vec<String> {
     let named = |package: &str, forbidden: &str| {
         workspace.names.get(package).is_some_and(|names| names.contains(forbidden))
     };
@@ -77,7 +77,7 @@ mod tests {
     fn a_crate_and_a_socket_of_the_network_are_named() {
         let names = [("turnbridge-system", "ureq"), ("turnbridge-daemon", "ureq")];
         let names = names.map(|(package, name)| (package.to_owned(), [name.to_owned()].into()));
-        let workspace = Workspace {
+        let workspace = CargoWorkspace {
             address: String::new(),
             links: BTreeMap::new(),
             names: names.into_iter().collect(),

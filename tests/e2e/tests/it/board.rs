@@ -6,14 +6,14 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
-use testkit::{Browser, Hermetic, Reply};
+use testkit::{Browser, Hermetic, ModelReply};
 
 use crate::replies::{claude_prompts, codex_prompt, pwned};
+use crate::support::agent_home::{AgentHome, executable, stdout_of};
 use crate::support::codex_world::{CodexWorld, run};
 use crate::support::gates;
-use crate::support::patience::wait_for;
-use crate::support::scene::{Scene, executable, stdout_of};
-use crate::support::world::World;
+use crate::support::timeouts::wait_for;
+use crate::support::world::ApiWorld;
 
 /// An answer with markup that a page could mistake for its own.
 const ANSWER: &str = "## Result\n\n<script>document.title = 'pwned'</script> and \
@@ -24,26 +24,30 @@ const ANSWER: &str = "## Result\n\n<script>document.title = 'pwned'</script> and
                       | a | b |\n| --- | --- |\n| 1 | 2 |\n";
 
 /// A daemon without Slack.
-pub struct Board<'scene> {
-    scene: &'scene Scene,
+pub struct BoardDaemon<'scene> {
+    agent_home: &'scene AgentHome,
     pub daemon: Child,
     pub url: String,
 }
 
-impl<'scene> Board<'scene> {
+impl<'scene> BoardDaemon<'scene> {
     /// Starts the daemon with `agent`'s environment. `config` follows the common config.
     #[track_caller]
-    pub fn start(scene: &'scene Scene, agent: Option<&Command>, config: &str) -> Board<'scene> {
-        scene.configure(&format!("{config}[gate]\nenabled = false\n"));
-        let mut command = scene.hermetic.command(executable("turnbridge"));
+    pub fn start(
+        agent_home: &'scene AgentHome,
+        agent: Option<&Command>,
+        config: &str,
+    ) -> BoardDaemon<'scene> {
+        agent_home.configure(&format!("{config}[gate]\nenabled = false\n"));
+        let mut command = agent_home.hermetic.command(executable("turnbridge"));
         let variables = agent.into_iter().flat_map(Command::get_envs);
         command.envs(variables.filter_map(|(name, value)| Some((name, value?))));
-        command.current_dir(scene.hermetic.root());
+        command.current_dir(agent_home.hermetic.root());
         command.args(["daemon", "--foreground"]).stdin(Stdio::null());
         let daemon = command.spawn().expect("start the daemon");
-        let mut board = Board { scene, daemon, url: String::new() };
+        let mut board = BoardDaemon { agent_home, daemon, url: String::new() };
         board.url = wait_for("the board", || {
-            let mut command = scene.hermetic.command(executable("turnbridge"));
+            let mut command = agent_home.hermetic.command(executable("turnbridge"));
             let output = command.arg("board").output().expect("run turnbridge");
             match output.status.success() {
                 true => Ok(stdout_of(&output).trim().to_owned()),
@@ -65,7 +69,7 @@ impl<'scene> Board<'scene> {
             Some("Stop") => "turnbridge-stop-gate",
             _ => "turnbridge-status",
         };
-        let mut command = self.scene.hermetic.command(executable(name));
+        let mut command = self.agent_home.hermetic.command(executable(name));
         command.args(["--origin", "plugin"]).env("CLAUDE_CODE_ENTRYPOINT", "cli");
         command.envs(pane.map(|pane| ("TMUX_PANE", pane)));
         Self::call(command, payload);
@@ -74,7 +78,7 @@ impl<'scene> Board<'scene> {
     #[cfg(not(windows))]
     #[track_caller]
     fn hook_of_codex(&self, payload: &Value) {
-        let mut command = self.scene.hermetic.command(executable("turnbridge-status"));
+        let mut command = self.agent_home.hermetic.command(executable("turnbridge-status"));
         command.args(["--tool", "codex"]);
         Self::call(command, payload);
     }
@@ -90,9 +94,9 @@ impl<'scene> Board<'scene> {
     }
 }
 
-impl Drop for Board<'_> {
+impl Drop for BoardDaemon<'_> {
     fn drop(&mut self) {
-        let mut command = self.scene.hermetic.command(executable("turnbridge"));
+        let mut command = self.agent_home.hermetic.command(executable("turnbridge"));
         let _ = command.args(["daemon", "stop"]).output();
         let _ = self.daemon.kill();
         let _ = self.daemon.wait();
@@ -121,10 +125,13 @@ fn open_only_thread(browser: &mut Browser, answer: &str) {
 fn a_reply_typed_on_the_page_goes_on_with_the_claude_session_and_its_turn_appears() {
     let Some(claude) = gates::fast() else { return };
     let Some(mut browser) = gates::browser() else { return };
-    let world = World::with_gate(claude, vec![Reply::text(ANSWER), Reply::text("Two **now**.")]);
+    let world = ApiWorld::with_gate(
+        claude,
+        vec![ModelReply::text(ANSWER), ModelReply::text("Two **now**.")],
+    );
     let agent = world.claude.command(&world.hermetic, &world.api);
     let program = format!("[resume]\nclaude = '{}'\n", world.claude.program().display());
-    let board = Board::start(&world, Some(&agent), &program);
+    let board = BoardDaemon::start(&world, Some(&agent), &program);
     browser.open(&board.url);
     browser.wait_for("#sessions .empty", "No sessions yet");
     stdout_of(&world.claude().args(["-p", "first"]).output().expect("run claude"));
@@ -155,10 +162,11 @@ fn a_reply_typed_on_the_page_goes_on_with_the_claude_session_and_its_turn_appear
 fn a_reply_typed_on_the_page_goes_on_with_the_codex_thread_and_its_turn_appears() {
     let Some(codex) = gates::fast() else { return };
     let Some(mut browser) = gates::browser() else { return };
-    let world = CodexWorld::bare(codex, vec![Reply::text(ANSWER), Reply::text("Two **now**.")]);
+    let world =
+        CodexWorld::bare(codex, vec![ModelReply::text(ANSWER), ModelReply::text("Two **now**.")]);
     let agent = world.codex.command(&world.hermetic, &world.api);
     let program = format!("[resume]\ncodex = '{}'\n", world.codex.program().display());
-    let board = Board::start(&world, Some(&agent), &program);
+    let board = BoardDaemon::start(&world, Some(&agent), &program);
     browser.open(&board.url);
     stdout_of(&run(&mut world.exec("first")));
     open_only_thread(&mut browser, "Result");
@@ -195,8 +203,8 @@ fn check_nothing_is_markup(browser: &mut Browser) {
 #[test]
 fn markdown_becomes_what_it_means_and_nothing_else() {
     let Some(mut browser) = gates::browser() else { return };
-    let scene = Scene::new(Hermetic::new());
-    let board = Board::start(&scene, None, "");
+    let agent_home = AgentHome::new(Hermetic::new());
+    let board = BoardDaemon::start(&agent_home, None, "");
     browser.open(&board.url);
     browser.wait_for("#connection", "Live");
     for (source, expected) in [
@@ -249,9 +257,9 @@ fn markdown_becomes_what_it_means_and_nothing_else() {
 #[test]
 fn an_answer_of_a_hundred_thousand_pieces_is_shown_and_hides_no_other() {
     let Some(mut browser) = gates::browser() else { return };
-    let scene = Scene::new(Hermetic::new());
-    let board = Board::start(&scene, None, "language = \"en\"\n");
-    let hook = |event: &str, more: Value| board.hook(&payload(&scene, 1, "huge", event, more));
+    let agent_home = AgentHome::new(Hermetic::new());
+    let board = BoardDaemon::start(&agent_home, None, "language = \"en\"\n");
+    let hook = |event: &str, more: Value| board.hook(&payload(&agent_home, 1, "huge", event, more));
     let answers = ["the first answer".to_owned(), "`a` ".repeat(75_000)];
     for answer in &answers {
         hook("UserPromptSubmit", json!({ "prompt": "go on" }));
@@ -281,11 +289,11 @@ fn an_answer_of_a_hundred_thousand_pieces_is_shown_and_hides_no_other() {
     }
 }
 
-fn payload(scene: &Scene, number: u32, project: &str, event: &str, more: Value) -> Value {
+fn payload(agent_home: &AgentHome, number: u32, project: &str, event: &str, more: Value) -> Value {
     let mut payload = json!({
         "session_id": format!("00000000-0000-4000-8000-{number:012}"),
         "transcript_path": "/nowhere/transcript.jsonl",
-        "cwd": scene.hermetic.root().join("work").join(project),
+        "cwd": agent_home.hermetic.root().join("work").join(project),
         "hook_event_name": event,
     });
     payload.as_object_mut().expect("an object").extend(more.as_object().expect("more").clone());
@@ -296,10 +304,10 @@ fn payload(scene: &Scene, number: u32, project: &str, event: &str, more: Value) 
 #[test]
 fn cards_stand_in_order_with_their_dots_on_a_screen_and_on_a_phone() {
     let Some(mut browser) = gates::browser() else { return };
-    let scene = Scene::new(Hermetic::new());
-    let board = Board::start(&scene, None, "language = \"en\"\n");
+    let agent_home = AgentHome::new(Hermetic::new());
+    let board = BoardDaemon::start(&agent_home, None, "language = \"en\"\n");
     let hook = |number: u32, project: &str, event: &str, more: Value| {
-        board.hook(&payload(&scene, number, project, event, more));
+        board.hook(&payload(&agent_home, number, project, event, more));
     };
     for (number, project) in [(1, "stopped"), (2, "completed"), (3, "waiting"), (4, "working")] {
         hook(number, project, "UserPromptSubmit", json!({ "prompt": format!("do {project}") }));
@@ -393,8 +401,8 @@ fn cards_stand_in_order_with_their_dots_on_a_screen_and_on_a_phone() {
 #[test]
 fn the_settings_have_their_japanese_words_and_change_claudes_hooks() {
     let Some(mut browser) = gates::browser() else { return };
-    let scene = Scene::new(Hermetic::new());
-    let board = Board::start(&scene, None, "language = \"ja\"\n");
+    let agent_home = AgentHome::new(Hermetic::new());
+    let board = BoardDaemon::start(&agent_home, None, "language = \"ja\"\n");
     browser.open(&board.url);
     browser.wait_for("#sessions .empty", "セッションはまだありません");
     browser.click("#open-settings");
@@ -403,7 +411,7 @@ fn the_settings_have_their_japanese_words_and_change_claudes_hooks() {
     browser.wait_for(".hooks-state", "未登録");
     browser.click("#hooks-toggle");
     browser.wait_for(".hooks-state", "登録済み");
-    let path = scene.hermetic.claude_config_dir().join("settings.json");
+    let path = agent_home.hermetic.claude_config_dir().join("settings.json");
     assert!(fs::read_to_string(&path).expect("settings.json").contains("turnbridge-status"));
     screenshot(&mut browser, "settings-japanese");
     browser.click("#hooks-toggle");
@@ -419,21 +427,21 @@ fn the_settings_have_their_japanese_words_and_change_claudes_hooks() {
 #[test]
 fn the_settings_show_what_is_wrong_with_the_config_on_a_screen_and_on_a_phone() {
     let Some(mut browser) = gates::browser() else { return };
-    let scene = Scene::new(Hermetic::new());
-    let file = scene.hermetic.config_dir().join("config.toml");
+    let agent_home = AgentHome::new(Hermetic::new());
+    let file = agent_home.hermetic.config_dir().join("config.toml");
     for (language, expected, hint) in [
         ("en", "The config file cannot be used. The one from before stays", "What you can do:"),
         ("ja", "設定ファイルに問題があるため、以前の設定のまま動作しています。", "対処方法："),
     ] {
         let config = format!("language = \"{language}\"\n");
-        let board = Board::start(&scene, None, &config);
+        let board = BoardDaemon::start(&agent_home, None, &config);
         browser.open(&board.url);
         browser.click("#open-settings");
         browser.wait_for(".hooks-state", if language == "en" { "Not reg" } else { "未登録" });
         assert_eq!(browser.run("document.querySelector('.config-problem').hidden"), json!(true));
         fs::write(&file, format!("{config}[board]\nport = one\n")).expect("write config.toml");
         let is_told = || {
-            let mut command = scene.hermetic.command(executable("turnbridge"));
+            let mut command = agent_home.hermetic.command(executable("turnbridge"));
             let output = command.args(["daemon", "status"]).output().expect("run turnbridge");
             String::from_utf8_lossy(&output.stdout).contains("config:").then_some(())
         };
@@ -455,17 +463,17 @@ fn the_settings_show_what_is_wrong_with_the_config_on_a_screen_and_on_a_phone() 
 #[test]
 fn a_page_finds_the_daemon_again_and_says_when_its_address_is_no_longer_valid() {
     let Some(mut browser) = gates::browser() else { return };
-    let scene = Scene::new(Hermetic::new());
+    let agent_home = AgentHome::new(Hermetic::new());
     let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     let port = free.local_addr().expect("its address").port();
     drop(free);
     let config = format!("language = \"en\"\n[board]\nport = {port}\n");
-    let board = Board::start(&scene, None, &config);
+    let board = BoardDaemon::start(&agent_home, None, &config);
     browser.open(&board.url);
     browser.wait_for("#connection", "Live");
     drop(board);
     browser.wait_for("#connection", "Reconnecting");
-    let board = Board::start(&scene, None, &config);
+    let board = BoardDaemon::start(&agent_home, None, &config);
     browser.wait_for("#sign-in .why", "The daemon was started anew");
     browser.run(&format!("location.hash = '{}'", board.url.split_once('#').expect("a token").1));
     browser.wait_for("#connection", "Live");
@@ -479,10 +487,10 @@ fn a_page_finds_the_daemon_again_and_says_when_its_address_is_no_longer_valid() 
 #[test]
 fn where_no_pane_is_known_the_page_shows_the_command_with_a_button_that_copies_it() {
     let Some(mut browser) = gates::browser() else { return };
-    let scene = Scene::new(Hermetic::new());
+    let agent_home = AgentHome::new(Hermetic::new());
     let id = "825c8529-ee09-4cb8-8902-dd785b12ca0a";
-    let folder = scene.hermetic.project();
-    let home = scene.hermetic.claude_config_dir();
+    let folder = agent_home.hermetic.project();
+    let home = agent_home.hermetic.claude_config_dir();
     let command = format!("CLAUDE_CONFIG_DIR={} claude -r {id}", home.display());
     let command = format!("cd {} && {command}", folder.display());
     for (language, focus, why, copy, copied) in [
@@ -495,7 +503,7 @@ fn where_no_pane_is_known_the_page_shows_the_command_with_a_button_that_copies_i
             "コピーしました",
         ),
     ] {
-        let board = Board::start(&scene, None, &format!("language = \"{language}\"\n"));
+        let board = BoardDaemon::start(&agent_home, None, &format!("language = \"{language}\"\n"));
         let prompt = json!({
             "session_id": id, "cwd": folder, "hook_event_name": "UserPromptSubmit",
             "prompt": "Mend the retry policy.",
@@ -529,7 +537,7 @@ fn where_no_pane_is_known_the_page_shows_the_command_with_a_button_that_copies_i
 #[test]
 fn what_cannot_be_sent_is_explained_in_the_language_of_the_page() {
     let Some(mut browser) = gates::browser() else { return };
-    let scene = Scene::new(Hermetic::new());
+    let agent_home = AgentHome::new(Hermetic::new());
     for (language, project, expected) in [
         (
             "en",
@@ -542,9 +550,9 @@ fn what_cannot_be_sent_is_explained_in_the_language_of_the_page() {
             "送信できませんでした：デーモンが応答しません。入力内容は残っています。もう一度送信してください。",
         ),
     ] {
-        let board = Board::start(&scene, None, &format!("language = \"{language}\"\n"));
+        let board = BoardDaemon::start(&agent_home, None, &format!("language = \"{language}\"\n"));
         let more = json!({ "prompt": "Mend it." });
-        board.hook(&payload(&scene, 1, project, "UserPromptSubmit", more));
+        board.hook(&payload(&agent_home, 1, project, "UserPromptSubmit", more));
         browser.open(&board.url);
         browser.wait_for(".card", project);
         browser.press(&["j", "Enter"]);
@@ -562,19 +570,19 @@ fn what_cannot_be_sent_is_explained_in_the_language_of_the_page() {
 #[test]
 fn while_a_codex_has_a_thread_open_in_an_unknown_pane_the_page_shows_no_command() {
     let Some(mut browser) = gates::browser() else { return };
-    let scene = Scene::new(Hermetic::new());
+    let agent_home = AgentHome::new(Hermetic::new());
     let thread = "01a1e176-ae20-78d1-8f3a-b37611a5645c";
-    let locks = scene.hermetic.codex_home().join("thread-writer-locks");
+    let locks = agent_home.hermetic.codex_home().join("thread-writer-locks");
     fs::create_dir_all(&locks).expect("make the folder of locks");
     let lock = locks.join(format!("{thread}.lock"));
     for (language, focus, is_open, why) in [
         ("en", "Go to terminal", "Go there, or close it there first", "Run this in one"),
         ("ja", "ターミナルへ移動", "先にそこで終了してください", "次のコマンドを実行してください"),
     ] {
-        let board = Board::start(&scene, None, &format!("language = \"{language}\"\n"));
+        let board = BoardDaemon::start(&agent_home, None, &format!("language = \"{language}\"\n"));
         for event in ["SessionStart", "SessionEnd"] {
             let payload = json!({
-                "session_id": thread, "cwd": scene.hermetic.project(), "hook_event_name": event,
+                "session_id": thread, "cwd": agent_home.hermetic.project(), "hook_event_name": event,
                 "reason": "other",
             });
             board.hook_of_codex(&payload);
@@ -599,7 +607,7 @@ fn while_a_codex_has_a_thread_open_in_an_unknown_pane_the_page_shows_no_command(
 #[test]
 fn without_a_token_and_without_a_daemon_the_page_says_what_to_do() {
     let Some(mut browser) = gates::browser() else { return };
-    let scene = Scene::new(Hermetic::new());
+    let agent_home = AgentHome::new(Hermetic::new());
     for (language, locale, sign_in, signed_out, none, lost, gone) in [
         (
             "en",
@@ -620,7 +628,8 @@ fn without_a_token_and_without_a_daemon_the_page_says_what_to_do() {
             "セッションを読み取れません",
         ),
     ] {
-        let mut board = Board::start(&scene, None, &format!("language = \"{language}\"\n"));
+        let mut board =
+            BoardDaemon::start(&agent_home, None, &format!("language = \"{language}\"\n"));
         let empty = "document.querySelector('#sessions .empty').textContent";
         let address = board.url.split_once('#').expect("a token").0.to_owned();
         browser.order("open", json!({"url": address, "locale": locale}));

@@ -3,15 +3,15 @@
 
 use std::time::Duration;
 
-use testkit::{Codex, Reply, Script, Tmux};
+use testkit::{Codex, ModelReply, Script, Tmux};
 
 use crate::codex_terminal::asking;
 use crate::daemon_terminal::asked;
-use crate::service::{FOR_TERMINAL, RECEIVED, Service};
+use crate::service::{DaemonService, FOR_TERMINAL, RECEIVED};
 use crate::slack::texts;
 use crate::support::codex_world::CodexWorld;
 use crate::support::gates;
-use crate::support::patience::{PATIENCE, wait_for};
+use crate::support::timeouts::{TIMEOUT, wait_for};
 
 /// A delay longer than any of these tests.
 const AGES: Duration = Duration::from_secs(60);
@@ -23,7 +23,7 @@ const AFTER_ABORT: &str = "its last turn there was interrupted";
 #[track_caller]
 fn submit(tmux: &Tmux, prompt: &str) {
     tmux.send_text(prompt);
-    tmux.wait_for(prompt, PATIENCE);
+    tmux.wait_for(prompt, TIMEOUT);
     std::thread::sleep(Duration::from_millis(500));
     tmux.send_key("Enter");
 }
@@ -40,12 +40,12 @@ fn has_aborted(world: &CodexWorld) -> bool {
 fn interrupt<'world>(
     world: &'world CodexWorld,
     is_under_way: impl Fn(&Tmux) -> bool,
-) -> (Service<'world>, Tmux) {
-    let service = Service::with_codex(world);
+) -> (DaemonService<'world>, Tmux) {
+    let service = DaemonService::with_codex(world);
     let mut command = world.codex();
     command.args(["-a", "on-request", "-s", "read-only", "first of all"]);
     let tmux = Tmux::start(&world.hermetic, &command);
-    tmux.wait_for("One.", PATIENCE);
+    tmux.wait_for("One.", TIMEOUT);
     service.thread_of("first of all");
     submit(&tmux, "now the second");
     wait_for("a turn to interrupt", || match is_under_way(&tmux) {
@@ -69,8 +69,8 @@ fn a_reply_after_esc_in_codex_waits_for_the_next_prompt_and_its_thread_is_told_w
 
 /// The second answer arrives too late.
 pub fn script() -> Script {
-    let [one, two, three] = ["One.", "Two.", "Three."].map(Reply::text);
-    let late = Reply::text("too late").delayed(AGES);
+    let [one, two, three] = ["One.", "Two.", "Three."].map(ModelReply::text);
+    let late = ModelReply::text("too late").delayed(AGES);
     Script::new().on("first of all", vec![one, late, two, three])
 }
 
@@ -88,7 +88,7 @@ pub fn check_that_it_waits(world: &CodexWorld) {
     // Codex puts an interrupted prompt back into its input line.
     tmux.send_key("C-u");
     submit(&tmux, "and the third");
-    tmux.wait_for("Three.", PATIENCE);
+    tmux.wait_for("Three.", TIMEOUT);
     service.wait_for_ends(&["handed_over"]);
     let expected = ["first of all", "now the second", "and the third", "-x from Slack"];
     assert_eq!(asked(world), expected);
@@ -99,7 +99,7 @@ pub fn check_that_it_waits(world: &CodexWorld) {
 #[test]
 fn a_reply_after_a_refused_request_of_codex_runs_when_its_terminal_has_been_closed() {
     let Some(codex) = gates::slow::<Codex>() else { return };
-    let [one, two] = ["One.", "Two."].map(Reply::text);
+    let [one, two] = ["One.", "Two."].map(ModelReply::text);
     let script = Script::new().on("first of all", vec![one, asking("touch refused"), two]);
     let world = CodexWorld::bare(codex, script);
     let has_dialog = |tmux: &Tmux| tmux.screen().contains("Would you like to run");

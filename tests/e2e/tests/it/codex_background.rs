@@ -10,11 +10,11 @@ use testkit::Codex;
 
 use crate::codex_after_esc::{check_that_it_waits, script};
 use crate::daemon_terminal::{asked, codex_world, open_codex};
-use crate::service::{FOR_TERMINAL, Service};
+use crate::service::{DaemonService, FOR_TERMINAL};
 use crate::slack::texts;
 use crate::support::codex_world::CodexWorld;
 use crate::support::gates;
-use crate::support::patience::PATIENCE;
+use crate::support::timeouts::TIMEOUT;
 
 /// Codex's background process, which outlives the terminal, and its updater. A drop ends both.
 struct Background {
@@ -58,15 +58,15 @@ fn a_reply_appears_at_once_in_a_terminal_on_codex_s_background_process() {
     let Some(codex) = gates::slow::<Codex>() else { return };
     let world = codex_world(codex);
     let background = with_background(&world);
-    let service = Service::with_codex(&world);
+    let service = DaemonService::with_codex(&world);
     let tmux = open_codex(&world, "first of all");
-    tmux.wait_for("One.", PATIENCE);
+    tmux.wait_for("One.", TIMEOUT);
     assert!(!background.pids().is_empty(), "it is its own server: {}", tmux.screen());
     let first = service.thread_of("first of all");
     service.slack.say(Some(&first.parent.ts), "-x from Slack");
     service.wait_for_words(&first, &[FOR_TERMINAL]);
-    tmux.wait_for("-x from Slack", PATIENCE);
-    tmux.wait_for("Two.", PATIENCE);
+    tmux.wait_for("-x from Slack", TIMEOUT);
+    tmux.wait_for("Two.", TIMEOUT);
     assert_eq!(texts(&service.thread_of("-x from Slack")), ["Two."]);
     service.wait_for_ends(&["handed_over"]);
     assert_eq!(asked(&world), ["first of all", "-x from Slack"]);

@@ -6,22 +6,22 @@ use std::process::{Child, Command};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use testkit::{Codex, Reply, Script, Tmux, read_rollout};
+use testkit::{Codex, ModelReply, Script, Tmux, read_rollout};
 
+use crate::support::agent_home::{executable, stdout_of};
 use crate::support::codex_world::{CODE_MODEL, CodexWorld, run, thread_of, thread_told};
 use crate::support::gates;
-use crate::support::patience::{PATIENCE, wait_for};
-use crate::support::scene::{executable, stdout_of};
+use crate::support::timeouts::{TIMEOUT, wait_for};
 
 /// The expected output of `codex state`.
-struct Expected<'a> {
+struct ExpectedState<'a> {
     state: &'a str,
     prompt: &'a str,
     answer: Value,
 }
 
 #[track_caller]
-fn check(world: &CodexWorld, thread: &str, expected: &Expected) -> Value {
+fn check(world: &CodexWorld, thread: &str, expected: &ExpectedState) -> Value {
     let found = world.state(thread);
     assert_eq!(found["state"], expected.state, "{found:#}");
     assert_eq!(found["prompt"], expected.prompt, "{found:#}");
@@ -80,9 +80,9 @@ fn run_and_check_settings(world: &CodexWorld, mut exercise: impl FnMut() -> Stri
 fn a_plain_turn_and_one_with_a_tool_of_codex_exec_are_completed() {
     let Some(codex) = gates::fast() else { return };
     let script = vec![
-        Reply::text("Nothing to do."),
-        Reply::text("Let me see.").and_tool("exec_command", json!({"cmd": "echo tool-ran"})),
-        Reply::text("It ran."),
+        ModelReply::text("Nothing to do."),
+        ModelReply::text("Let me see.").and_tool("exec_command", json!({"cmd": "echo tool-ran"})),
+        ModelReply::text("It ran."),
     ];
     let world = CodexWorld::bare(codex, script);
     for (prompt, answer) in [("look around", "Nothing to do."), ("run it", "It ran.")] {
@@ -90,7 +90,11 @@ fn a_plain_turn_and_one_with_a_tool_of_codex_exec_are_completed() {
             let output = run(&mut world.exec(prompt));
             stdout_of(&output);
             let thread = thread_told(&output);
-            check(&world, &thread, &Expected { state: "completed", prompt, answer: json!(answer) });
+            check(
+                &world,
+                &thread,
+                &ExpectedState { state: "completed", prompt, answer: json!(answer) },
+            );
             thread
         });
     }
@@ -100,8 +104,8 @@ fn a_plain_turn_and_one_with_a_tool_of_codex_exec_are_completed() {
 fn a_turn_of_codex_exec_whose_model_fails_is_failed() {
     let Some(codex) = gates::fast() else { return };
     let script = vec![
-        Reply::error(500, "server_error", "out of order"),
-        Reply::error(200, "context_length_exceeded", "too long"),
+        ModelReply::error(500, "server_error", "out of order"),
+        ModelReply::error(200, "context_length_exceeded", "too long"),
     ];
     let world = CodexWorld::bare(codex, script);
     for error in ["internal_server_error", "context_window_exceeded"] {
@@ -109,7 +113,8 @@ fn a_turn_of_codex_exec_whose_model_fails_is_failed() {
             let output = run(&mut world.exec("look around"));
             assert_eq!(output.status.code(), Some(1), "{output:?}");
             let thread = thread_told(&output);
-            let expected = Expected { state: "failed", prompt: "look around", answer: Value::Null };
+            let expected =
+                ExpectedState { state: "failed", prompt: "look around", answer: Value::Null };
             let found = check(&world, &thread, &expected);
             assert_eq!(found["error"], error, "{found:#}");
             thread
@@ -126,7 +131,7 @@ fn a_turn_of_codex_exec_that_is_interrupted_is_aborted() {
         signal(&process, "-INT");
         process.wait().expect("wait for codex");
         let thread = world.only_thread();
-        let expected = Expected { state: "aborted", prompt: "take long", answer: Value::Null };
+        let expected = ExpectedState { state: "aborted", prompt: "take long", answer: Value::Null };
         check(&world, &thread, &expected);
         thread
     });
@@ -135,13 +140,13 @@ fn a_turn_of_codex_exec_that_is_interrupted_is_aborted() {
 #[test]
 fn a_turn_of_codex_exec_that_is_killed_is_working_until_the_next_one_is_completed() {
     let Some(codex) = gates::fast() else { return };
-    let world = CodexWorld::bare(codex, vec![long_tool(), Reply::text("Here again.")]);
+    let world = CodexWorld::bare(codex, vec![long_tool(), ModelReply::text("Here again.")]);
     run_and_check_settings(&world, || {
         let mut process = start_long_tool(&world);
         signal(&process, "-KILL");
         process.wait().expect("wait for codex");
         let thread = world.only_thread();
-        let expected = Expected { state: "working", prompt: "take long", answer: Value::Null };
+        let expected = ExpectedState { state: "working", prompt: "take long", answer: Value::Null };
         check(&world, &thread, &expected);
 
         let output = run(&mut world.exec_with(&["resume", &thread, "go on"]));
@@ -149,7 +154,7 @@ fn a_turn_of_codex_exec_that_is_killed_is_working_until_the_next_one_is_complete
         assert_eq!(thread_told(&output), thread);
         assert_eq!(world.only_thread(), thread);
         let answer = json!("Here again.");
-        check(&world, &thread, &Expected { state: "completed", prompt: "go on", answer });
+        check(&world, &thread, &ExpectedState { state: "completed", prompt: "go on", answer });
         thread
     });
 }
@@ -175,7 +180,7 @@ fn a_codex_that_is_refused_a_thread_does_not_make_its_turn_look_abandoned() {
 #[test]
 fn a_thread_whose_codex_was_killed_in_its_turn_is_stopped_when_a_terminal_opens_it() {
     let Some(codex) = gates::slow::<Codex>() else { return };
-    let world = CodexWorld::bare(codex, vec![long_tool(), Reply::text("Here again.")]);
+    let world = CodexWorld::bare(codex, vec![long_tool(), ModelReply::text("Here again.")]);
     let mut process = start_long_tool(&world);
     let thread = world.only_thread();
     signal(&process, "-KILL");
@@ -192,7 +197,7 @@ fn a_thread_whose_codex_was_killed_in_its_turn_is_stopped_when_a_terminal_opens_
     });
     assert_eq!(found["state"], "stopped", "{found:#}\n{}", tmux.screen());
     tmux.send_text("go on");
-    tmux.wait_for("go on", PATIENCE);
+    tmux.wait_for("go on", TIMEOUT);
     // Codex treats an immediate Enter as a pasted line break.
     std::thread::sleep(Duration::from_millis(500));
     tmux.send_key("Enter");
@@ -203,9 +208,9 @@ fn a_thread_whose_codex_was_killed_in_its_turn_is_stopped_when_a_terminal_opens_
 }
 
 /// Returns a command that runs longer than any test, started by `take long`.
-pub fn long_tool() -> Reply {
+pub fn long_tool() -> ModelReply {
     let input = json!({"cmd": "touch begun; exec sleep 20", "yield_time_ms": 20_000});
-    Reply::tool("exec_command", input)
+    ModelReply::tool("exec_command", input)
 }
 
 /// Starts Codex and waits until its command runs.
@@ -213,7 +218,7 @@ pub fn long_tool() -> Reply {
 pub fn start_long_tool(world: &CodexWorld) -> Child {
     let process = world.exec("take long").spawn().expect("start codex");
     let begun = world.hermetic.project().join("begun");
-    testkit::wait_until(PATIENCE, "the command", || begun.exists().then_some(()));
+    testkit::wait_until(TIMEOUT, "the command", || begun.exists().then_some(()));
     let thread = world.only_thread();
     let found = wait_for("the turn in the rollout", || match world.state(&thread) {
         found if found["prompt"] == "take long" => Ok(found),
@@ -234,8 +239,8 @@ pub fn signal(process: &Child, name: &str) {
 fn a_turn_of_codex_exec_with_a_tool_of_an_mcp_server_is_completed() {
     let Some(codex) = gates::fast() else { return };
     let script = vec![
-        Reply::tool("mcp__voice.speak", json!({"text": "Hello there."})),
-        Reply::text("It was said."),
+        ModelReply::tool("mcp__voice.speak", json!({"text": "Hello there."})),
+        ModelReply::text("It was said."),
     ];
     let world = CodexWorld::bare(codex, script);
     world.codex.configure(&world.hermetic, &world.api, "");
@@ -258,7 +263,7 @@ fn a_turn_of_codex_exec_with_a_tool_of_an_mcp_server_is_completed() {
         stdout_of(&output);
         let thread = thread_told(&output);
         let answer = json!("It was said.");
-        check(&world, &thread, &Expected { state: "completed", prompt: "say hello", answer });
+        check(&world, &thread, &ExpectedState { state: "completed", prompt: "say hello", answer });
         let requests = world.api.requests();
         let result = requests[1]["input"].as_array().and_then(|items| items.last()).expect("items");
         assert!(result["output"].to_string().contains("Speaking."), "{result}");
@@ -276,7 +281,7 @@ fn a_turn_of_codex_exec_with_a_sub_agent_is_completed_and_the_sub_agent_is_no_us
         let thread = thread_told(&output);
         let answer = json!("They were counted.");
         let prompt = "have them counted";
-        check(&world, &thread, &Expected { state: "completed", prompt, answer });
+        check(&world, &thread, &ExpectedState { state: "completed", prompt, answer });
 
         let threads: Vec<_> = world.rollouts().iter().map(|path| thread_of(path)).collect();
         assert_eq!(threads.len(), 2, "{threads:?}");
@@ -294,8 +299,8 @@ fn a_turn_of_codex_exec_with_a_sub_agent_is_completed_and_the_sub_agent_is_no_us
 pub fn with_sub_agent() -> Script {
     let task = json!({"message": "count the files", "task_name": "count", "agent_type": "default"});
     Script::new()
-        .then(Reply::tool("collaboration.spawn_agent", task))
-        .then(Reply::tool("collaboration.wait_agent", json!({"timeout_ms": 20_000})))
-        .then(Reply::text("They were counted."))
-        .on("count the files", vec![Reply::text("Seven.")])
+        .then(ModelReply::tool("collaboration.spawn_agent", task))
+        .then(ModelReply::tool("collaboration.wait_agent", json!({"timeout_ms": 20_000})))
+        .then(ModelReply::text("They were counted."))
+        .on("count the files", vec![ModelReply::text("Seven.")])
 }

@@ -1,14 +1,14 @@
 //! This repository as Codex's plugin: its own hooks run, Claude's do not.
 
 use serde_json::{Value, json};
-use testkit::{Codex, Hermetic, Reply};
+use testkit::{Codex, Hermetic, ModelReply};
 
 use crate::codex_exec::{long_tool, signal, start_long_tool, with_sub_agent};
 use crate::interactive::hosts_are_told;
+use crate::support::agent_home::{SessionSelection, executable, stdout_of};
 use crate::support::codex_world::{CODE_MODEL, CodexWorld, run, thread_told};
 use crate::support::gates;
 use crate::support::hosts::{INSTANCE, PANE, TVINE_SESSION, pairs};
-use crate::support::scene::{Which, executable, stdout_of};
 use crate::support::terminal::state_of;
 
 #[test]
@@ -26,8 +26,10 @@ fn the_plugin_s_hooks_run_below_a_codex_home_with_a_space_a_quote_and_a_dollar()
 
 #[track_caller]
 fn check_turn(codex: Codex, hermetic: Hermetic) {
-    let script =
-        vec![Reply::tool("exec_command", json!({"cmd": "echo one"})), Reply::text("One was said.")];
+    let script = vec![
+        ModelReply::tool("exec_command", json!({"cmd": "echo one"})),
+        ModelReply::text("One was said."),
+    ];
     let world = CodexWorld::with_plugin_in(hermetic, codex, script);
     let settings = world.codex_config();
     let output = run(&mut world.exec("say one"));
@@ -69,8 +71,8 @@ fn check_turn(codex: Codex, hermetic: Hermetic) {
         assert_eq!(message["agent_session_id"], thread);
     }
 
-    assert_eq!(world.sessions(Which::Live), Vec::<Value>::new());
-    let session = world.only_session(Which::All);
+    assert_eq!(world.sessions(SessionSelection::Live), Vec::<Value>::new());
+    let session = world.only_session(SessionSelection::All);
     assert_eq!(session["session_id"], thread);
     assert_eq!(session["tool"], "codex");
     assert_eq!(session["state"], "stopped");
@@ -96,12 +98,12 @@ fn check_turn(codex: Codex, hermetic: Hermetic) {
 #[test]
 fn an_interrupted_codex_exec_is_told_as_such_and_its_thread_comes_back_when_it_is_resumed() {
     let Some(codex) = gates::slow() else { return };
-    let world = CodexWorld::with_plugin(codex, vec![long_tool(), Reply::text("Here again.")]);
+    let world = CodexWorld::with_plugin(codex, vec![long_tool(), ModelReply::text("Here again.")]);
     let mut process = start_long_tool(&world);
-    assert_eq!(state_of(&world.only_session(Which::Live)), "working");
+    assert_eq!(state_of(&world.only_session(SessionSelection::Live)), "working");
     signal(&process, "-INT");
     process.wait().expect("wait for codex");
-    assert_eq!(state_of(&world.only_session(Which::All)), "stopped");
+    assert_eq!(state_of(&world.only_session(SessionSelection::All)), "stopped");
     let thread = world.only_thread();
     stdout_of(&run(&mut world.exec_with(&["resume", &thread, "go on"])));
     assert_eq!(
@@ -117,7 +119,7 @@ fn an_interrupted_codex_exec_is_told_as_such_and_its_thread_comes_back_when_it_i
             "stopped SessionEnd",
         ]
     );
-    let session = world.only_session(Which::All);
+    let session = world.only_session(SessionSelection::All);
     assert_eq!(session["session_id"], thread);
     // An interrupted turn has no answer, so it has no record.
     let turn = world.only_turn(&session);
@@ -129,13 +131,13 @@ fn an_interrupted_codex_exec_is_told_as_such_and_its_thread_comes_back_when_it_i
 #[test]
 fn a_killed_codex_exec_comes_back_when_its_thread_is_resumed() {
     let Some(codex) = gates::slow() else { return };
-    let world = CodexWorld::with_plugin(codex, vec![long_tool(), Reply::text("Here again.")]);
+    let world = CodexWorld::with_plugin(codex, vec![long_tool(), ModelReply::text("Here again.")]);
     let mut process = start_long_tool(&world);
     signal(&process, "-KILL");
     process.wait().expect("wait for codex");
     let thread = world.only_thread();
     stdout_of(&run(&mut world.exec_with(&["resume", &thread, "go on"])));
-    let session = world.only_session(Which::All);
+    let session = world.only_session(SessionSelection::All);
     assert_eq!(session["session_id"], thread);
     assert_eq!(state_of(&session), "stopped");
     let turn = world.only_turn(&session);
@@ -150,7 +152,7 @@ fn a_sub_agent_of_codex_is_no_session_and_ends_no_turn() {
     let output = run(world.exec("have them counted").args(CODE_MODEL));
     stdout_of(&output);
     assert_eq!(world.rollouts().len(), 2);
-    let session = world.only_session(Which::All);
+    let session = world.only_session(SessionSelection::All);
     assert_eq!(session["session_id"], thread_told(&output));
     hosts_are_told(&world, "Idle SessionEnd", "stopped SessionEnd");
     let messages = pairs(&world.tvine.messages(), "status", "event");

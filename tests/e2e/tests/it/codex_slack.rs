@@ -5,25 +5,25 @@ use std::fs;
 
 use serde_json::{Value, json};
 use testkit::slack::SlackThread;
-use testkit::{Codex, Reply, Script, SlackApi, SlackSetup, Tmux};
+use testkit::{Codex, ModelReply, Script, SlackApi, SlackSetup, Tmux};
 
 use crate::codex_exec::{signal, with_sub_agent};
 use crate::codex_terminal::{CodexTerminal, asking};
 use crate::slack::{self, texts};
+use crate::support::agent_home::{executable, stdout_of};
 use crate::support::codex_world::{CODE_MODEL, CodexWorld, run, thread_told};
 use crate::support::gates;
-use crate::support::patience::{PATIENCE, wait_for};
-use crate::support::scene::{executable, stdout_of};
+use crate::support::timeouts::{TIMEOUT, wait_for};
 
-struct Bridge {
+struct CodexSlackWorld {
     slack: SlackApi,
     world: CodexWorld,
 }
 
-impl Bridge {
+impl CodexSlackWorld {
     /// Starts with `turnbridge` as Codex's notify program.
     #[track_caller]
-    fn new(codex: Codex, script: impl Into<Script>) -> Bridge {
+    fn new(codex: Codex, script: impl Into<Script>) -> CodexSlackWorld {
         let slack = SlackApi::start(SlackSetup::default());
         let world = CodexWorld::bare(codex, script);
         world.configure(&format!(
@@ -34,15 +34,15 @@ impl Bridge {
         let program = executable("turnbridge");
         let notify = format!("notify = ['{}', 'notify', '--tool', 'codex']", program.display());
         world.codex.configure(&world.hermetic, &world.api, &notify);
-        Bridge { slack, world }
+        CodexSlackWorld { slack, world }
     }
 
     /// The same, with a file entry for each processed report: Codex waits for none of them, and a
     /// report without a notice leaves no other trace.
     #[track_caller]
-    fn counting_reports(codex: Codex, script: impl Into<Script>) -> Bridge {
-        let bridge = Bridge::new(codex, script);
-        let root = bridge.world.hermetic.root();
+    fn counting_reports(codex: Codex, script: impl Into<Script>) -> CodexSlackWorld {
+        let slack_world = CodexSlackWorld::new(codex, script);
+        let root = slack_world.world.hermetic.root();
         let program = root.join("notify.sh");
         let script = format!(
             "#!/bin/sh\n'{}' notify --tool codex \"$@\"\necho >> '{}'\n",
@@ -51,8 +51,12 @@ impl Bridge {
         );
         testkit::write_program(&program, &script);
         let notify = format!("notify = ['{}']", program.display());
-        bridge.world.codex.configure(&bridge.world.hermetic, &bridge.world.api, &notify);
-        bridge
+        slack_world.world.codex.configure(
+            &slack_world.world.hermetic,
+            &slack_world.world.api,
+            &notify,
+        );
+        slack_world
     }
 
     /// Waits until this many reports of Codex were processed.
@@ -71,7 +75,7 @@ impl Bridge {
     #[track_caller]
     fn exec(&self, arguments: &[&str]) -> String {
         let mut command = self.world.exec_with(arguments);
-        let output = run(command.env("TURNBRIDGE_SLACK_HASTE", "20"));
+        let output = run(command.env("TURNBRIDGE_SLACK_TIME_SCALE", "20"));
         stdout_of(&output);
         thread_told(&output)
     }
@@ -129,14 +133,14 @@ fn each_turn_that_codex_reports_is_one_thread_and_a_long_answer_is_whole() {
                    ```rust\nlet x = a < b && c > d;\n```\n\n";
     let answer = section.repeat(30_000 / section.chars().count() + 1);
     let script = vec![
-        Reply::text(&answer),
-        Reply::tool("exec_command", json!({"cmd": "echo one"})),
-        Reply::text("One was said."),
+        ModelReply::text(&answer),
+        ModelReply::tool("exec_command", json!({"cmd": "echo one"})),
+        ModelReply::text("One was said."),
     ];
-    let bridge = Bridge::new(codex, script);
-    let settings = bridge.world.codex_config();
-    let thread = bridge.exec(&["show me <!channel> everything"]);
-    let whole = bridge.thread_of("show me &lt;!channel&gt; everything", 1);
+    let slack_world = CodexSlackWorld::new(codex, script);
+    let settings = slack_world.world.codex_config();
+    let thread = slack_world.exec(&["show me <!channel> everything"]);
+    let whole = slack_world.thread_of("show me &lt;!channel&gt; everything", 1);
     let parts = whole.replies.len();
     assert!(parts >= 8, "{parts} parts");
     for (number, reply) in whole.replies.iter().enumerate() {
@@ -150,62 +154,62 @@ fn each_turn_that_codex_reports_is_one_thread_and_a_long_answer_is_whole() {
         assert_eq!(all.matches(piece).count(), sections, "{piece}");
     }
 
-    assert_eq!(bridge.exec(&["resume", &thread, "now say one"]), thread);
-    let second = bridge.thread_of("now say one", 2);
+    assert_eq!(slack_world.exec(&["resume", &thread, "now say one"]), thread);
+    let second = slack_world.thread_of("now say one", 2);
     assert_eq!(texts(&second), ["One was said."]);
-    let routes = bridge.world.routes();
+    let routes = slack_world.world.routes();
     assert_eq!(routes.len(), 2, "{routes:#?}");
     for route in &routes {
         assert_eq!(route["session_id"], json!(thread));
         assert_eq!(route["tool"], "codex");
-        assert_eq!(route["cwd"], json!(bridge.world.hermetic.project()));
+        assert_eq!(route["cwd"], json!(slack_world.world.hermetic.project()));
     }
-    assert!(bridge.world.codex_config() == settings, "config.toml has changed");
-    bridge.assert_no_problems();
+    assert!(slack_world.world.codex_config() == settings, "config.toml has changed");
+    slack_world.assert_no_problems();
 }
 
 #[test]
 fn a_sub_agent_of_codex_makes_no_thread() {
     let Some(codex) = gates::fast() else { return };
-    let bridge = Bridge::new(codex, with_sub_agent());
-    bridge.exec(&["have them counted", CODE_MODEL[0], CODE_MODEL[1]]);
-    bridge.wait_for_internal("a sub-agent", 1);
-    let thread = bridge.thread_of("have them counted", 1);
+    let slack_world = CodexSlackWorld::new(codex, with_sub_agent());
+    slack_world.exec(&["have them counted", CODE_MODEL[0], CODE_MODEL[1]]);
+    slack_world.wait_for_internal("a sub-agent", 1);
+    let thread = slack_world.thread_of("have them counted", 1);
     assert_eq!(texts(&thread), ["They were counted."]);
-    bridge.assert_no_problems();
+    slack_world.assert_no_problems();
 }
 
 /// SLV-62.
 #[test]
 fn the_title_that_codex_s_terminal_makes_is_no_thread() {
     let Some(codex) = gates::fast() else { return };
-    let script = Script::new().on("look around", vec![Reply::text("Nothing to do.")]);
-    let bridge = Bridge::new(codex, script);
-    let mut command = bridge.world.codex();
-    command.env("TURNBRIDGE_SLACK_HASTE", "20").arg("look around");
-    let tmux = Tmux::start(&bridge.world.hermetic, &command);
-    tmux.wait_for("Test session", PATIENCE);
-    bridge.wait_for_internal("it makes a title", 1);
-    let thread = bridge.thread_of("look around", 1);
+    let script = Script::new().on("look around", vec![ModelReply::text("Nothing to do.")]);
+    let slack_world = CodexSlackWorld::new(codex, script);
+    let mut command = slack_world.world.codex();
+    command.env("TURNBRIDGE_SLACK_TIME_SCALE", "20").arg("look around");
+    let tmux = Tmux::start(&slack_world.world.hermetic, &command);
+    tmux.wait_for("Test session", TIMEOUT);
+    slack_world.wait_for_internal("it makes a title", 1);
+    let thread = slack_world.thread_of("look around", 1);
     assert_eq!(texts(&thread), ["Nothing to do."]);
-    bridge.assert_no_problems();
+    slack_world.assert_no_problems();
 }
 
 #[test]
 fn hooks_and_notify_together_make_one_thread_a_turn() {
     let Some(codex) = gates::fast() else { return };
-    let script = vec![Reply::text("By both roads."), Reply::text("Once more.")];
-    let mut bridge = Bridge::counting_reports(codex, script);
-    bridge.world.install_plugin();
-    let thread = bridge.exec(&["tell it once"]);
-    bridge.wait_for_reports(1);
-    assert_eq!(texts(&bridge.thread_of("tell it once", 1)), ["By both roads."]);
-    bridge.exec(&["resume", &thread, "and again"]);
-    bridge.wait_for_reports(2);
-    assert_eq!(texts(&bridge.thread_of("and again", 2)), ["Once more."]);
-    let turns = bridge.world.show(&thread)["turns"].as_array().map(Vec::len);
+    let script = vec![ModelReply::text("By both roads."), ModelReply::text("Once more.")];
+    let mut slack_world = CodexSlackWorld::counting_reports(codex, script);
+    slack_world.world.install_plugin();
+    let thread = slack_world.exec(&["tell it once"]);
+    slack_world.wait_for_reports(1);
+    assert_eq!(texts(&slack_world.thread_of("tell it once", 1)), ["By both roads."]);
+    slack_world.exec(&["resume", &thread, "and again"]);
+    slack_world.wait_for_reports(2);
+    assert_eq!(texts(&slack_world.thread_of("and again", 2)), ["Once more."]);
+    let turns = slack_world.world.show(&thread)["turns"].as_array().map(Vec::len);
     assert_eq!(turns, Some(2), "the hooks have not run");
-    bridge.assert_no_problems();
+    slack_world.assert_no_problems();
 }
 
 /// Codex reports neither, so a later turn proves that there was no report.
@@ -214,65 +218,67 @@ fn failed_and_interrupted_turns_of_codex_make_no_thread_by_notify() {
     let Some(codex) = gates::slow() else { return };
     let input = json!({"cmd": "touch begun; exec sleep 20", "yield_time_ms": 20_000});
     let script = vec![
-        Reply::error(500, "server_error", "out of order"),
-        Reply::tool("exec_command", input),
-        Reply::text("At last."),
+        ModelReply::error(500, "server_error", "out of order"),
+        ModelReply::tool("exec_command", input),
+        ModelReply::text("At last."),
     ];
-    let bridge = Bridge::counting_reports(codex, script);
-    let failed = run(&mut bridge.world.exec("this fails"));
+    let slack_world = CodexSlackWorld::counting_reports(codex, script);
+    let failed = run(&mut slack_world.world.exec("this fails"));
     assert_eq!(failed.status.code(), Some(1), "{failed:?}");
     let thread = thread_told(&failed);
 
-    let mut process = bridge.world.exec("this is interrupted").spawn().expect("start codex");
-    let begun = bridge.world.hermetic.project().join("begun");
-    testkit::wait_until(PATIENCE, "the command", || begun.exists().then_some(()));
+    let mut process = slack_world.world.exec("this is interrupted").spawn().expect("start codex");
+    let begun = slack_world.world.hermetic.project().join("begun");
+    testkit::wait_until(TIMEOUT, "the command", || begun.exists().then_some(()));
     signal(&process, "-INT");
     process.wait().expect("wait for codex");
 
-    bridge.exec(&["resume", &thread, "this works"]);
-    bridge.wait_for_reports(1);
-    assert_eq!(texts(&bridge.thread_of("this works", 1)), ["At last."]);
-    bridge.assert_no_problems();
+    slack_world.exec(&["resume", &thread, "this works"]);
+    slack_world.wait_for_reports(1);
+    assert_eq!(texts(&slack_world.thread_of("this works", 1)), ["At last."]);
+    slack_world.assert_no_problems();
 }
 
 #[test]
 fn that_codex_waits_is_told_to_who_wants_it() {
     let Some(codex) = gates::slow() else { return };
-    let replies = vec![asking("touch made"), Reply::text("It is touched.")];
-    let mut bridge = Bridge::counting_reports(codex, Script::new().on("touch it", replies));
-    bridge.world.install_plugin();
-    let path = bridge.world.hermetic.config_dir().join("config.toml");
+    let replies = vec![asking("touch made"), ModelReply::text("It is touched.")];
+    let mut slack_world =
+        CodexSlackWorld::counting_reports(codex, Script::new().on("touch it", replies));
+    slack_world.world.install_plugin();
+    let path = slack_world.world.hermetic.config_dir().join("config.toml");
     let config = fs::read_to_string(path).expect("read config.toml");
-    bridge.world.configure(&format!("{config}[notify]\nwaiting = true\n"));
-    let terminal = CodexTerminal::start(&bridge.world, "touch it");
+    slack_world.world.configure(&format!("{config}[notify]\nwaiting = true\n"));
+    let terminal = CodexTerminal::start(&slack_world.world, "touch it");
     terminal.wait_for_dialog();
-    let waiting = bridge.thread_of("touch it", 1);
+    let waiting = slack_world.thread_of("touch it", 1);
     assert_eq!(texts(&waiting), ["Waiting for you: `Bash`"]);
     terminal.press("Enter");
     terminal.wait_for_state("completed/ok");
     // The reports of the title and of the turn.
-    bridge.wait_for_reports(2);
-    let threads = bridge.threads(2);
+    slack_world.wait_for_reports(2);
+    let threads = slack_world.threads(2);
     assert!(threads.iter().any(|thread| texts(thread) == ["It is touched."]), "{threads:#?}");
     terminal.exit();
-    bridge.assert_no_problems();
+    slack_world.assert_no_problems();
 }
 
 /// X1: the user's own program is still called, and its entry is restored.
 #[test]
 fn the_real_codex_fires_an_applied_notify_and_the_one_behind_it() {
     let Some(codex) = gates::slow() else { return };
-    let bridge = Bridge::new(codex, vec![Reply::text("One."), Reply::text("Two.")]);
-    let root = bridge.world.hermetic.root();
+    let slack_world =
+        CodexSlackWorld::new(codex, vec![ModelReply::text("One."), ModelReply::text("Two.")]);
+    let root = slack_world.world.hermetic.root();
     let (program, told) = (root.join("mine.sh"), root.join("told"));
     let script = format!("#!/bin/sh\nprintf '%s\\n' \"$1\" >> '{}'\n", told.display());
     testkit::write_program(&program, &script);
     let notify = format!("notify = ['{}', 'mine']  # mine", program.display());
-    bridge.world.codex.configure(&bridge.world.hermetic, &bridge.world.api, &notify);
-    let config = || bridge.world.codex_config().0;
+    slack_world.world.codex.configure(&slack_world.world.hermetic, &slack_world.world.api, &notify);
+    let config = || slack_world.world.codex_config().0;
     let before = config();
     let turnbridge = |arguments: &[&str]| {
-        let mut command = bridge.world.hermetic.command(executable("turnbridge"));
+        let mut command = slack_world.world.hermetic.command(executable("turnbridge"));
         stdout_of(&command.args(["codex", "notify"]).args(arguments).output().expect("run it"))
     };
     let told_times = |count: usize| {
@@ -284,12 +290,12 @@ fn the_real_codex_fires_an_applied_notify_and_the_one_behind_it() {
         });
     };
     turnbridge(&["apply", "--chain", "--yes"]);
-    bridge.exec(&["first"]);
-    assert_eq!(texts(&bridge.thread_of("first", 1)), ["One."]);
+    slack_world.exec(&["first"]);
+    assert_eq!(texts(&slack_world.thread_of("first", 1)), ["One."]);
     told_times(1);
     turnbridge(&["remove", "--yes"]);
     assert_eq!(config(), before);
-    bridge.exec(&["second"]);
+    slack_world.exec(&["second"]);
     told_times(2);
-    assert_eq!(bridge.slack.threads().len(), 1, "ours is told no more");
+    assert_eq!(slack_world.slack.threads().len(), 1, "ours is told no more");
 }

@@ -4,15 +4,15 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use testkit::{Codex, Reply, Script, Tmux};
+use testkit::{Codex, ModelReply, Script, Tmux};
 
 use crate::interactive::{LINES_OF_ONE_DIALOG, hosts_are_told};
+use crate::support::agent_home::SessionSelection;
 use crate::support::codex_world::CodexWorld;
 use crate::support::gates;
 use crate::support::hosts::pairs;
-use crate::support::patience::{PATIENCE, wait_for};
-use crate::support::scene::Which;
 use crate::support::terminal::state_of;
+use crate::support::timeouts::{TIMEOUT, wait_for};
 
 /// A delay longer than any of these tests.
 const AGES: Duration = Duration::from_secs(20);
@@ -35,10 +35,10 @@ impl<'world> CodexTerminal<'world> {
     #[track_caller]
     pub fn start(world: &'world CodexWorld, prompt: &str) -> CodexTerminal<'world> {
         let mut command = world.codex();
-        command.env("TURNBRIDGE_SLACK_HASTE", "20");
+        command.env("TURNBRIDGE_SLACK_TIME_SCALE", "20");
         command.args(["-a", "on-request", "-s", "read-only", prompt]);
         let tmux = Tmux::start(&world.hermetic, &command);
-        world.api.wait_for_requests(1, PATIENCE);
+        world.api.wait_for_requests(1, TIMEOUT);
         CodexTerminal { world, tmux }
     }
 
@@ -47,7 +47,7 @@ impl<'world> CodexTerminal<'world> {
     #[track_caller]
     fn submit(&self, prompt: &str) {
         self.tmux.send_text(prompt);
-        self.tmux.wait_for_screen(PATIENCE, &format!("`{prompt}` in the input line"), |screen| {
+        self.tmux.wait_for_screen(TIMEOUT, &format!("`{prompt}` in the input line"), |screen| {
             let input = screen.lines().filter_map(|line| line.strip_prefix('›')).next_back();
             input.is_some_and(|input| input.trim() == prompt)
         });
@@ -63,7 +63,7 @@ impl<'world> CodexTerminal<'world> {
     /// Waits for the dialog of a command, on the screen and in the session.
     #[track_caller]
     pub fn wait_for_dialog(&self) -> Value {
-        self.tmux.wait_for(DIALOG, PATIENCE);
+        self.tmux.wait_for(DIALOG, TIMEOUT);
         self.wait_for_state("waiting_user")
     }
 
@@ -101,20 +101,20 @@ impl<'world> CodexTerminal<'world> {
 }
 
 /// Returns a command for which Codex must ask.
-pub fn asking(command: &str) -> Reply {
+pub fn asking(command: &str) -> ModelReply {
     let input = json!({
         "cmd": command,
         "yield_time_ms": AGES.as_millis() as u64,
         "sandbox_permissions": "require_escalated",
         "justification": "May I?",
     });
-    Reply::tool("exec_command", input)
+    ModelReply::tool("exec_command", input)
 }
 
 #[test]
 fn an_approved_command_in_codex_s_terminal_is_told_from_start_to_exit() {
     let Some(codex) = gates::fast() else { return };
-    let replies = vec![asking("touch made"), Reply::text("It is touched.").delayed(A_MOMENT)];
+    let replies = vec![asking("touch made"), ModelReply::text("It is touched.").delayed(A_MOMENT)];
     let world = CodexWorld::with_plugin(codex, Script::new().on("touch it", replies));
     let terminal = CodexTerminal::start(&world, "touch it");
     let waiting = terminal.wait_for_dialog();
@@ -134,8 +134,8 @@ fn an_approved_command_in_codex_s_terminal_is_told_from_start_to_exit() {
     terminal.wait_for_state("completed/ok");
     hosts_are_told(&world, "Idle Stop", "completed Stop");
     terminal.exit();
-    assert_eq!(world.sessions(Which::Live), Vec::<Value>::new());
-    let stopped = world.only_session(Which::All);
+    assert_eq!(world.sessions(SessionSelection::Live), Vec::<Value>::new());
+    let stopped = world.only_session(SessionSelection::All);
     assert_eq!(state_of(&stopped), "stopped");
     assert_eq!(stopped["session_id"], id);
     hosts_are_told(&world, "Idle SessionEnd", "stopped SessionEnd");
@@ -164,8 +164,8 @@ fn an_approved_command_in_codex_s_terminal_is_told_from_start_to_exit() {
 #[test]
 fn esc_before_the_first_token_interrupts_the_turn_of_codex() {
     let Some(codex) = gates::fast() else { return };
-    check_interruption(codex, Reply::text("too late").delayed(AGES), "Escape", |terminal| {
-        terminal.tmux.wait_for("esc to interrupt", PATIENCE);
+    check_interruption(codex, ModelReply::text("too late").delayed(AGES), "Escape", |terminal| {
+        terminal.tmux.wait_for("esc to interrupt", TIMEOUT);
         terminal.wait_for_state("working");
     });
 }
@@ -173,9 +173,9 @@ fn esc_before_the_first_token_interrupts_the_turn_of_codex() {
 #[test]
 fn esc_while_the_answer_streams_interrupts_the_turn_of_codex() {
     let Some(codex) = gates::slow() else { return };
-    let answer = Reply::text("The first paragraph.\n\nThe rest.").pausing(AGES);
+    let answer = ModelReply::text("The first paragraph.\n\nThe rest.").pausing(AGES);
     check_interruption(codex, answer, "Escape", |terminal| {
-        terminal.tmux.wait_for("The first paragraph.", PATIENCE);
+        terminal.tmux.wait_for("The first paragraph.", TIMEOUT);
     });
 }
 
@@ -213,19 +213,19 @@ fn no_as_the_answer_to_a_dialog_interrupts_the_turn_of_codex() {
 
 /// Begins a turn, waits for `arrive`, presses `key`, and begins another turn.
 #[track_caller]
-fn check_interruption(codex: Codex, reply: Reply, key: &str, arrive: impl Fn(&CodexTerminal)) {
-    let second = Reply::text("The second answer.").delayed(A_MOMENT);
+fn check_interruption(codex: Codex, reply: ModelReply, key: &str, arrive: impl Fn(&CodexTerminal)) {
+    let second = ModelReply::text("The second answer.").delayed(A_MOMENT);
     let script = Script::new().on("first prompt", vec![reply, second]);
     let world = CodexWorld::with_plugin(codex, script);
     let terminal = CodexTerminal::start(&world, "first prompt");
     arrive(&terminal);
-    let before = state_of(&world.only_session(Which::Live));
+    let before = state_of(&world.only_session(SessionSelection::Live));
     assert!(["working", "waiting_user"].contains(&before.as_str()), "{before} before {key}");
 
     terminal.press(key);
     terminal.wait_for_state("completed/interrupted");
     // The rollout may report it before the hook.
-    wait_for("the hook of the interruption", || match world.only_session(Which::Live) {
+    wait_for("the hook of the interruption", || match world.only_session(SessionSelection::Live) {
         session if session["last_event"] == "Interrupt" => Ok(()),
         other => Err(other.to_string()),
     });
@@ -236,7 +236,7 @@ fn check_interruption(codex: Codex, reply: Reply, key: &str, arrive: impl Fn(&Co
     });
     hosts_are_told(&world, "Idle Interrupt", "completed Interrupt");
 
-    terminal.tmux.wait_for("? for shortcuts", PATIENCE);
+    terminal.tmux.wait_for("? for shortcuts", TIMEOUT);
     terminal.submit("second prompt");
     terminal.wait_for_state("working");
     let completed = terminal.wait_for_state("completed/ok");
@@ -272,7 +272,7 @@ fn esc_in_a_question_of_codex_interrupts_the_turn() {
     terminal.press("Escape");
     terminal.wait_for_state("completed/interrupted");
     // The rollout may report it before the hook.
-    wait_for("the hook of the interruption", || match world.only_session(Which::Live) {
+    wait_for("the hook of the interruption", || match world.only_session(SessionSelection::Live) {
         session if session["last_event"] == "Interrupt" => Ok(()),
         other => Err(other.to_string()),
     });
@@ -290,9 +290,9 @@ fn world_with_question(codex: Codex) -> CodexWorld {
         "options": [option("Red (Recommended)"), option("Blue")],
     }]});
     let replies = vec![
-        Reply::text("Gladly."),
-        Reply::tool("request_user_input", question),
-        Reply::text("Red, then.").delayed(A_MOMENT),
+        ModelReply::text("Gladly."),
+        ModelReply::tool("request_user_input", question),
+        ModelReply::text("Red, then.").delayed(A_MOMENT),
     ];
     CodexWorld::with_plugin(codex, Script::new().on("paint it", replies))
 }
@@ -303,11 +303,11 @@ fn ask(world: &CodexWorld) -> CodexTerminal<'_> {
     // A mode selected before the first turn may be lost when that begins.
     let terminal = CodexTerminal::start(world, "paint it");
     terminal.wait_for_state("completed/ok");
-    terminal.tmux.wait_for("? for shortcuts", PATIENCE);
+    terminal.tmux.wait_for("? for shortcuts", TIMEOUT);
     terminal.submit("/plan");
-    terminal.tmux.wait_for("Plan mode", PATIENCE);
+    terminal.tmux.wait_for("Plan mode", TIMEOUT);
     terminal.submit("ask me first");
-    let screen = terminal.tmux.wait_for("Which colour?", PATIENCE);
+    let screen = terminal.tmux.wait_for("Which colour?", TIMEOUT);
     assert!(screen.contains(QUESTION), "{screen}");
     let waiting = terminal.wait_for_state("waiting_user");
     assert_eq!(waiting["waiting_for"], json!(["request_user_input"]));
@@ -320,14 +320,14 @@ fn ask(world: &CodexWorld) -> CodexTerminal<'_> {
 #[test]
 fn a_request_that_codex_s_own_reviewer_decides_about_waits_for_nobody() {
     let Some(codex) = gates::slow() else { return };
-    let replies = vec![asking("touch made"), Reply::text("So be it.")];
+    let replies = vec![asking("touch made"), ModelReply::text("So be it.")];
     let world = CodexWorld::with_plugin(codex, Script::new().on("touch it", replies));
     let mut command = world.codex();
     command.args(["-c", "approvals_reviewer=\"auto_review\"", "-a", "on-request"]);
     command.args(["-s", "read-only", "touch it"]);
     let terminal = CodexTerminal { world: &world, tmux: Tmux::start(&world.hermetic, &command) };
     // The loopback model, asked for its judgement, returns no valid one.
-    terminal.tmux.wait_for("Request denied", PATIENCE);
+    terminal.tmux.wait_for("Request denied", TIMEOUT);
     terminal.wait_for_state("completed/ok");
     let lines = world.kawaii.lines();
     assert!(lines.iter().all(|line| line["event"] != "waiting_user"), "{lines:#?}");

@@ -4,16 +4,16 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use testkit::{Claude, Codex, Reply};
+use testkit::{Claude, Codex, ModelReply};
 
 use crate::replies::{claude_prompts, codex_prompt, pwned};
-use crate::service::{NOT_KNOWN, RECEIVED, Service};
+use crate::service::{DaemonService, NOT_KNOWN, RECEIVED};
 use crate::slack::texts;
+use crate::support::agent_home::{AgentHome, executable, stdout_of};
 use crate::support::codex_world::{CodexWorld, run, thread_told};
 use crate::support::gates;
-use crate::support::patience::{PATIENCE, wait_for};
-use crate::support::scene::{Scene, executable, stdout_of};
-use crate::support::world::{Which, World};
+use crate::support::timeouts::{TIMEOUT, wait_for};
+use crate::support::world::{ApiWorld, SessionSelection};
 
 /// A typed text with everything that a shell, an option parser or Slack could interpret.
 const TYPED: &str = "--dangerously-skip-permissions\n$(touch pwned) `touch pwned` \"double\" 'single' \\\n\
@@ -26,21 +26,21 @@ const SENT: &str = "--dangerously-skip-permissions\n$(touch pwned) `touch pwned`
 
 /// SLV-22: checks a route for each thread, all of one session.
 #[track_caller]
-fn check_routes(scene: &Scene, tool: &str, session: &str, threads: &[&str]) {
-    let routes = scene.routes();
+fn check_routes(agent_home: &AgentHome, tool: &str, session: &str, threads: &[&str]) {
+    let routes = agent_home.routes();
     let mut places: Vec<_> = routes.iter().map(|route| route["thread_ts"].clone()).collect();
     places.sort_unstable_by_key(Value::to_string);
     assert_eq!(places, threads.iter().map(|ts| json!(ts)).collect::<Vec<_>>(), "{routes:#?}");
     for route in &routes {
         assert_eq!((&route["tool"], &route["session_id"]), (&json!(tool), &json!(session)));
-        assert_eq!(route["cwd"], json!(scene.hermetic.project()));
+        assert_eq!(route["cwd"], json!(agent_home.hermetic.project()));
     }
 }
 
 #[track_caller]
-fn claude_turn(world: &World, prompt: &str) -> String {
+fn claude_turn(world: &ApiWorld, prompt: &str) -> String {
     stdout_of(&world.claude().args(["-p", prompt]).output().expect("run claude"));
-    world.only_session(Which::All)["session_id"].as_str().expect("an id").to_owned()
+    world.only_session(SessionSelection::All)["session_id"].as_str().expect("an id").to_owned()
 }
 
 #[track_caller]
@@ -54,8 +54,9 @@ fn codex_turn(world: &CodexWorld, prompt: &str) -> String {
 #[test]
 fn a_reply_in_slack_goes_on_with_the_claude_session_and_its_turn_is_a_new_thread() {
     let Some(claude) = gates::fast() else { return };
-    let world = World::with_gate(claude, vec![Reply::text("One."), Reply::text("Two.")]);
-    let service = Service::with_claude(&world, "");
+    let world =
+        ApiWorld::with_gate(claude, vec![ModelReply::text("One."), ModelReply::text("Two.")]);
+    let service = DaemonService::with_claude(&world, "");
     let id = claude_turn(&world, "first");
     let first = service.thread_of("first");
     assert_eq!(texts(&first), ["One."]);
@@ -76,7 +77,7 @@ fn a_reply_in_slack_goes_on_with_the_claude_session_and_its_turn_is_a_new_thread
     let place = |wanted: &str| prompts.iter().position(|prompt| prompt == wanted);
     assert!(place("first") < place(reply) && place("first").is_some(), "{prompts:#?}");
     check_routes(&world, "claude", &id, &[&first.parent.ts, &second.parent.ts]);
-    assert_eq!(world.only_session(Which::All)["session_id"], json!(id));
+    assert_eq!(world.only_session(SessionSelection::All)["session_id"], json!(id));
     assert_eq!(world.show(&id)["turns"].as_array().map(Vec::len), Some(2));
     service.assert_no_problems();
 }
@@ -86,8 +87,8 @@ fn a_reply_in_slack_goes_on_with_the_claude_session_and_its_turn_is_a_new_thread
 #[test]
 fn a_reply_in_slack_reaches_codex_as_it_was_typed_and_its_turn_is_a_new_thread() {
     let Some(codex) = gates::fast() else { return };
-    let world = CodexWorld::bare(codex, vec![Reply::text("One."), Reply::text("Two.")]);
-    let service = Service::with_codex(&world);
+    let world = CodexWorld::bare(codex, vec![ModelReply::text("One."), ModelReply::text("Two.")]);
+    let service = DaemonService::with_codex(&world);
     let id = codex_turn(&world, "first");
     let first = service.thread_of("first");
     assert_eq!(texts(&first), ["One."]);
@@ -113,8 +114,9 @@ fn a_reply_in_slack_reaches_codex_as_it_was_typed_and_its_turn_is_a_new_thread()
 #[test]
 fn a_reply_in_slack_reaches_claude_as_it_was_typed() {
     let Some(claude) = gates::slow::<Claude>() else { return };
-    let world = World::with_gate(claude, vec![Reply::text("One."), Reply::text("Two.")]);
-    let service = Service::with_claude(&world, "");
+    let world =
+        ApiWorld::with_gate(claude, vec![ModelReply::text("One."), ModelReply::text("Two.")]);
+    let service = DaemonService::with_claude(&world, "");
     claude_turn(&world, "first");
     let first = service.thread_of("first");
     service.reply_as_sent(&first, SENT);
@@ -122,7 +124,7 @@ fn a_reply_in_slack_reaches_claude_as_it_was_typed() {
     let prompts = claude_prompts(&world.api.requests()[1]);
     assert!(prompts.iter().any(|prompt| prompt == TYPED), "{prompts:#?}");
     assert!(!pwned(world.hermetic.root()), "a shell has run it");
-    let session = world.only_session(Which::All);
+    let session = world.only_session(SessionSelection::All);
     assert_ne!(session["permission_mode"], "bypassPermissions", "{session:#}");
     service.wait_for_ends(&["done"]);
     service.assert_no_problems();
@@ -133,8 +135,9 @@ fn a_reply_in_slack_reaches_claude_as_it_was_typed() {
 fn a_long_answer_to_a_reply_is_one_thread_with_every_part() {
     let Some(claude) = gates::slow::<Claude>() else { return };
     let answer: String = (1..=2_000).map(|number| format!("Line {number} of 2000.\n\n")).collect();
-    let world = World::with_gate(claude, vec![Reply::text("One."), Reply::text(&answer)]);
-    let service = Service::with_claude(&world, "");
+    let world =
+        ApiWorld::with_gate(claude, vec![ModelReply::text("One."), ModelReply::text(&answer)]);
+    let service = DaemonService::with_claude(&world, "");
     claude_turn(&world, "first");
     let first = service.thread_of("first");
     service.slack.say(Some(&first.parent.ts), "tell me everything");
@@ -156,7 +159,7 @@ fn a_long_answer_to_a_reply_is_one_thread_with_every_part() {
 #[test]
 fn hooks_notify_and_rollout_together_make_one_thread_a_turn() {
     let Some(codex) = gates::slow::<Codex>() else { return };
-    let replies = ["One.", "Two.", "Three."].map(Reply::text).to_vec();
+    let replies = ["One.", "Two.", "Three."].map(ModelReply::text).to_vec();
     let mut world = CodexWorld::bare(codex, replies);
     // Codex does not wait for the program; this one writes a file entry when it is done.
     let program = world.hermetic.root().join("notify.sh");
@@ -171,7 +174,7 @@ fn hooks_notify_and_rollout_together_make_one_thread_a_turn() {
     world.codex.configure(&world.hermetic, &world.api, &notify);
     world.install_plugin();
     let flags = "--enable plugins --dangerously-bypass-hook-trust";
-    let service = Service::with_codex_and(&world, flags);
+    let service = DaemonService::with_codex_and(&world, flags);
 
     let id = codex_turn(&world, "first");
     let first = service.thread_of("first");
@@ -200,9 +203,10 @@ fn hooks_notify_and_rollout_together_make_one_thread_a_turn() {
 #[test]
 fn a_turn_of_codex_that_failed_is_a_thread_that_says_so() {
     let Some(codex) = gates::slow::<Codex>() else { return };
-    let replies = vec![Reply::error(500, "server_error", "out of order"), Reply::text("Better.")];
+    let replies =
+        vec![ModelReply::error(500, "server_error", "out of order"), ModelReply::text("Better.")];
     let world = CodexWorld::bare(codex, replies);
-    let service = Service::with_codex(&world);
+    let service = DaemonService::with_codex(&world);
     let failed = run(&mut world.exec("this fails"));
     assert_eq!(failed.status.code(), Some(1), "{failed:?}");
     let thread = service.thread_of("this fails");
@@ -219,8 +223,8 @@ fn a_turn_of_codex_that_failed_is_a_thread_that_says_so() {
 #[test]
 fn forged_routes_strangers_bots_and_edits_start_nothing() {
     let Some(codex) = gates::fast() else { return };
-    let world = CodexWorld::bare(codex, vec![Reply::text("One."), Reply::text("Two.")]);
-    let service = Service::with_codex(&world);
+    let world = CodexWorld::bare(codex, vec![ModelReply::text("One."), ModelReply::text("Two.")]);
+    let service = DaemonService::with_codex(&world);
     let id = codex_turn(&world, "first");
     let thread = service.thread_of("first");
     let path = world.hermetic.state_dir().join("routes.jsonl");
@@ -243,7 +247,7 @@ fn forged_routes_strangers_bots_and_edits_start_nothing() {
         "user": "U0STRANGER", "text": "let me in", "ts": "1794842299.000100", "thread_ts": parent,
     }));
     let spam = service.slack.say_as_bot("B0OTHER", Some(parent), "let me in");
-    service.slack.wait_for_all_acked(PATIENCE);
+    service.slack.wait_for_all_acked(TIMEOUT);
     service.wait_for_ends(&["none", "none"]);
     let log = service.log();
     let outcomes_of = |is_it: &dyn Fn(&Value) -> bool| -> Vec<Value> {

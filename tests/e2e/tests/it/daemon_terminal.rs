@@ -5,17 +5,17 @@ use std::process::Command;
 use std::time::Duration;
 
 use serde_json::json;
-use testkit::{Claude, Codex, Reply, Script, Tmux};
+use testkit::{Claude, Codex, ModelReply, Script, Tmux};
 
 use crate::interactive::hosts_are_told;
 use crate::replies::{claude_prompts, codex_prompt};
-use crate::service::{FOR_TERMINAL, HELD, RECEIVED, Service};
+use crate::service::{DaemonService, FOR_TERMINAL, HELD, RECEIVED};
 use crate::slack::texts;
 use crate::support::codex_world::CodexWorld;
 use crate::support::gates;
-use crate::support::patience::{PATIENCE, wait_for};
-use crate::support::terminal::Terminal;
-use crate::support::world::{Which, World};
+use crate::support::terminal::AgentTerminal;
+use crate::support::timeouts::{TIMEOUT, wait_for};
+use crate::support::world::{ApiWorld, SessionSelection};
 
 /// A delay longer than any of these tests.
 const AGES: Duration = Duration::from_secs(20);
@@ -24,9 +24,10 @@ const AGES: Duration = Duration::from_secs(20);
 #[test]
 fn a_reply_runs_beside_an_open_terminal_of_claude() {
     let Some(claude) = gates::slow::<Claude>() else { return };
-    let world = World::with_gate(claude, vec![Reply::text("One."), Reply::text("Two.")]);
-    let service = Service::with_claude(&world, "");
-    let terminal = Terminal::start(&world);
+    let world =
+        ApiWorld::with_gate(claude, vec![ModelReply::text("One."), ModelReply::text("Two.")]);
+    let service = DaemonService::with_claude(&world, "");
+    let terminal = AgentTerminal::start(&world);
     terminal.submit("first");
     let first = service.thread_of("first");
     service.delay_the_receipt();
@@ -51,9 +52,10 @@ fn a_reply_runs_beside_an_open_terminal_of_claude() {
 #[test]
 fn a_held_reply_runs_when_the_terminal_of_claude_has_gone() {
     let Some(claude) = gates::slow::<Claude>() else { return };
-    let world = World::with_gate(claude, vec![Reply::text("One."), Reply::text("Two.")]);
-    let service = Service::with_claude(&world, "live = \"hold\"\n");
-    let terminal = Terminal::start(&world);
+    let world =
+        ApiWorld::with_gate(claude, vec![ModelReply::text("One."), ModelReply::text("Two.")]);
+    let service = DaemonService::with_claude(&world, "live = \"hold\"\n");
+    let terminal = AgentTerminal::start(&world);
     terminal.submit("first");
     let first = service.thread_of("first");
     service.slack.say(Some(&first.parent.ts), "when you have time");
@@ -74,10 +76,10 @@ fn a_held_reply_runs_when_the_terminal_of_claude_has_gone() {
 #[test]
 fn a_reply_is_typed_into_no_shell_mode_menu_or_transcript_of_claude() {
     let Some(claude) = gates::slow::<Claude>() else { return };
-    let answers = ["One.", "Two.", "Three.", "Four."].map(Reply::text);
-    let world = World::with_gate(claude, Vec::from(answers));
-    let service = Service::with_claude(&world, "live = \"pane\"\n");
-    let terminal = Terminal::start(&world);
+    let answers = ["One.", "Two.", "Three.", "Four."].map(ModelReply::text);
+    let world = ApiWorld::with_gate(claude, Vec::from(answers));
+    let service = DaemonService::with_claude(&world, "live = \"pane\"\n");
+    let terminal = AgentTerminal::start(&world);
     terminal.submit("first");
     let first = service.thread_of("first");
     let views: [(&[&str], &str, &[&str]); 3] = [
@@ -90,13 +92,13 @@ fn a_reply_is_typed_into_no_shell_mode_menu_or_transcript_of_claude() {
             terminal.tmux.send_key(key);
             std::thread::sleep(Duration::from_millis(500));
         }
-        terminal.tmux.wait_for(shown, PATIENCE);
+        terminal.tmux.wait_for(shown, TIMEOUT);
         let text = format!("touch pwned{index}");
         service.slack.say(Some(&first.parent.ts), &text);
         // Waits for several poll intervals of the runner.
         std::thread::sleep(Duration::from_secs(4));
         assert_eq!(world.api.requests().len(), index + 1, "{}", terminal.tmux.screen());
-        terminal.tmux.wait_for(shown, PATIENCE);
+        terminal.tmux.wait_for(shown, TIMEOUT);
         for key in close {
             terminal.tmux.send_key(key);
         }
@@ -114,11 +116,11 @@ fn a_reply_is_typed_into_no_shell_mode_menu_or_transcript_of_claude() {
 #[test]
 fn a_reply_is_typed_into_the_pane_in_which_claude_is_open() {
     let Some(claude) = gates::slow::<Claude>() else { return };
-    let answers = ["One.", "Two.", "Three."].map(Reply::text);
+    let answers = ["One.", "Two.", "Three."].map(ModelReply::text);
     let [one, two, three] = answers;
-    let world = World::with_gate(claude, vec![one, two.delayed(Duration::from_secs(3)), three]);
-    let service = Service::with_claude(&world, "live = \"pane\"\n");
-    let terminal = Terminal::start(&world);
+    let world = ApiWorld::with_gate(claude, vec![one, two.delayed(Duration::from_secs(3)), three]);
+    let service = DaemonService::with_claude(&world, "live = \"pane\"\n");
+    let terminal = AgentTerminal::start(&world);
     terminal.submit("first");
     let first = service.thread_of("first");
     terminal.submit("second, which takes a while");
@@ -152,11 +154,11 @@ fn a_reply_is_typed_into_the_pane_in_which_claude_is_open() {
 #[test]
 fn esc_in_claude_reaches_the_hosts_through_the_daemon() {
     let Some(claude) = gates::slow::<Claude>() else { return };
-    let world = World::with_gate(claude, vec![Reply::text("too late").delayed(AGES)]);
-    let service = Service::with_claude(&world, "");
-    let terminal = Terminal::start(&world);
+    let world = ApiWorld::with_gate(claude, vec![ModelReply::text("too late").delayed(AGES)]);
+    let service = DaemonService::with_claude(&world, "");
+    let terminal = AgentTerminal::start(&world);
     terminal.submit("first prompt");
-    world.api.wait_for_requests(1, PATIENCE);
+    world.api.wait_for_requests(1, TIMEOUT);
     hosts_are_told(&world, "Busy UserPromptSubmit", "working UserPromptSubmit");
     terminal.tmux.send_key("Escape");
     hosts_are_told(&world, "Idle Interrupted", "completed Interrupted");
@@ -171,14 +173,14 @@ fn esc_in_claude_reaches_the_hosts_through_the_daemon() {
 #[test]
 fn a_killed_claude_reaches_the_hosts_through_the_daemon() {
     let Some(claude) = gates::slow::<Claude>() else { return };
-    let world = World::with_gate(claude, vec![Reply::text("too late").delayed(AGES)]);
-    let service = Service::with_claude(&world, "");
-    let terminal = Terminal::start(&world);
+    let world = ApiWorld::with_gate(claude, vec![ModelReply::text("too late").delayed(AGES)]);
+    let service = DaemonService::with_claude(&world, "");
+    let terminal = AgentTerminal::start(&world);
     terminal.submit("first prompt");
     hosts_are_told(&world, "Busy UserPromptSubmit", "working UserPromptSubmit");
     kill(&terminal.tmux);
     hosts_are_told(&world, "Idle ProcessGone", "stopped ProcessGone");
-    assert_eq!(world.sessions(Which::Live).len(), 0);
+    assert_eq!(world.sessions(SessionSelection::Live).len(), 0);
     service.assert_no_problems();
 }
 
@@ -205,7 +207,7 @@ pub fn asked(world: &CodexWorld) -> Vec<String> {
 
 #[track_caller]
 pub fn codex_world(codex: Codex) -> CodexWorld {
-    let replies = ["One.", "Two.", "Three."].map(Reply::text).to_vec();
+    let replies = ["One.", "Two.", "Three."].map(ModelReply::text).to_vec();
     CodexWorld::bare(codex, Script::new().on("first of all", replies))
 }
 
@@ -214,15 +216,15 @@ pub fn codex_world(codex: Codex) -> CodexWorld {
 fn a_reply_is_queued_for_an_open_terminal_of_codex() {
     let Some(codex) = gates::slow::<Codex>() else { return };
     let world = codex_world(codex);
-    let service = Service::with_codex(&world);
+    let service = DaemonService::with_codex(&world);
     let tmux = open_codex(&world, "first of all");
-    tmux.wait_for("One.", PATIENCE);
+    tmux.wait_for("One.", TIMEOUT);
     let first = service.thread_of("first of all");
     service.slack.say(Some(&first.parent.ts), "-x from Slack");
     service.wait_for_words(&first, &[FOR_TERMINAL]);
     service.wait_for_ends(&["handed_over"]);
-    tmux.wait_for("-x from Slack", PATIENCE);
-    tmux.wait_for("Two.", PATIENCE);
+    tmux.wait_for("-x from Slack", TIMEOUT);
+    tmux.wait_for("Two.", TIMEOUT);
     assert_eq!(asked(&world), ["first of all", "-x from Slack"]);
     assert_eq!(texts(&service.thread_of("-x from Slack")), ["Two."]);
     assert_eq!(service.slack.threads().len(), 2);
@@ -232,15 +234,15 @@ fn a_reply_is_queued_for_an_open_terminal_of_codex() {
 #[test]
 fn a_reply_behind_a_running_turn_of_codex_is_said_to_wait_and_runs_after_it() {
     let Some(codex) = gates::slow::<Codex>() else { return };
-    let [one, two, three] = ["One.", "Two.", "Three."].map(Reply::text);
+    let [one, two, three] = ["One.", "Two.", "Three."].map(ModelReply::text);
     let replies = vec![one, two.delayed(AGES), three];
     let world = CodexWorld::bare(codex, Script::new().on("first of all", replies));
-    let service = Service::with_codex(&world);
+    let service = DaemonService::with_codex(&world);
     let tmux = open_codex(&world, "first of all");
-    tmux.wait_for("One.", PATIENCE);
+    tmux.wait_for("One.", TIMEOUT);
     let first = service.thread_of("first of all");
     tmux.send_text("take your time");
-    tmux.wait_for("take your time", PATIENCE);
+    tmux.wait_for("take your time", TIMEOUT);
     // Codex treats an immediate Enter as a pasted line break.
     std::thread::sleep(Duration::from_millis(500));
     tmux.send_key("Enter");
@@ -251,7 +253,7 @@ fn a_reply_behind_a_running_turn_of_codex_is_said_to_wait_and_runs_after_it() {
     service.slack.say(Some(&first.parent.ts), "-x from Slack");
     service.wait_for_words(&first, &[FOR_TERMINAL, "has not begun it yet"]);
     service.wait_for_ends(&["not_begun"]);
-    tmux.wait_for("Three.", PATIENCE);
+    tmux.wait_for("Three.", TIMEOUT);
     assert_eq!(asked(&world), ["first of all", "take your time", "-x from Slack"]);
     assert_eq!(texts(&service.thread_of("-x from Slack")), ["Three."]);
     service.assert_no_problems();
@@ -261,9 +263,9 @@ fn a_reply_behind_a_running_turn_of_codex_is_said_to_wait_and_runs_after_it() {
 #[test]
 fn a_failed_turn_and_a_killed_codex_reach_the_hosts_through_the_daemon() {
     let Some(codex) = gates::slow::<Codex>() else { return };
-    let replies = vec![Reply::error(500, "server_error", "out of order")];
+    let replies = vec![ModelReply::error(500, "server_error", "out of order")];
     let world = CodexWorld::with_plugin(codex, Script::new().on("this fails", replies));
-    let service = Service::with_codex(&world);
+    let service = DaemonService::with_codex(&world);
     let tmux = open_codex(&world, "this fails");
     hosts_are_told(&world, "Idle task_complete", "completed task_complete");
     let line = world.kawaii.lines().pop().expect("a line");

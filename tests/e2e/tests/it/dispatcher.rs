@@ -9,8 +9,8 @@ use std::process::{Command, Output, Stdio};
 
 use testkit::{Hermetic, skipped, write_program};
 
+use crate::support::agent_home::{repository, stdout_of};
 use crate::support::packages::{AWKWARD, NAMES};
-use crate::support::scene::{repository, stdout_of};
 
 /// The files by which it recognises a Linux.
 const ARCH_FILE: &str = "/proc/sys/kernel/arch";
@@ -34,7 +34,7 @@ struct Tree {
 
 /// The facts of a machine that a dispatcher can read.
 #[derive(Default)]
-struct Machine<'a> {
+struct DispatcherMachine<'a> {
     /// The existing files and their content.
     files: &'a [(&'a str, &'a str)],
     ostype: &'a str,
@@ -65,7 +65,7 @@ impl Tree {
     }
 
     /// Returns the executable that it starts on such a machine, and whether it had to run `uname`.
-    fn goes_to(&self, machine: &Machine<'_>) -> (String, bool) {
+    fn goes_to(&self, machine: &DispatcherMachine<'_>) -> (String, bool) {
         let root = self.hermetic.root();
         let was_asked = root.join("was-asked");
         let _ = fs::remove_file(&was_asked);
@@ -151,31 +151,38 @@ fn the_executable_gets_arguments_and_input_and_its_exit_code_is_told() {
 fn the_target_is_found_by_whatever_the_machine_tells_and_uname_is_the_last_to_be_asked() {
     let tree = Tree::new(&TARGETS);
     let [linux, linux_arm, mac, mac_arm] = TARGETS.map(str::to_owned);
-    let from_files = |files| Machine { files, uname: "lies", ..Machine::default() };
+    let from_files =
+        |files| DispatcherMachine { files, uname: "lies", ..DispatcherMachine::default() };
     assert_eq!(tree.goes_to(&from_files(&[(ARCH_FILE, "x86_64\n")])), (linux.clone(), false));
     let arm: &[_] = &[(ARCH_FILE, "aarch64\n"), (INTEL_LOADER, "")];
     assert_eq!(tree.goes_to(&from_files(arm)), (linux_arm.clone(), false));
     // tcsh exports these; the kernel's data takes precedence.
-    let with_tcsh = Machine { ostype: "linux", hosttype: "x86_64-linux", ..from_files(arm) };
+    let with_tcsh =
+        DispatcherMachine { ostype: "linux", hosttype: "x86_64-linux", ..from_files(arm) };
     assert_eq!(tree.goes_to(&with_tcsh), (linux_arm.clone(), false));
     assert_eq!(tree.goes_to(&from_files(&[(INTEL_LOADER, "")])), (linux.clone(), false));
     // Both exist where programs of the other kind are emulated; the files do not show which is
     // native.
     let both: &[_] = &[(INTEL_LOADER, ""), (ARM_LOADER, "")];
-    let ambiguous = Machine { uname: "Linux aarch64", ..from_files(both) };
+    let ambiguous = DispatcherMachine { uname: "Linux aarch64", ..from_files(both) };
     assert_eq!(tree.goes_to(&ambiguous), (linux_arm.clone(), true));
 
-    let from_shell =
-        |ostype, hosttype| Machine { ostype, hosttype, uname: "lies", ..Machine::default() };
+    let from_shell = |ostype, hosttype| DispatcherMachine {
+        ostype,
+        hosttype,
+        uname: "lies",
+        ..DispatcherMachine::default()
+    };
     assert_eq!(tree.goes_to(&from_shell("darwin24", "arm64")), (mac_arm.clone(), false));
     assert_eq!(tree.goes_to(&from_shell("darwin24", "x86_64")), (mac.clone(), false));
     assert_eq!(tree.goes_to(&from_shell("linux-gnu", "aarch64")), (linux_arm.clone(), false));
 
-    let from_uname = |uname| Machine { uname, ..Machine::default() };
+    let from_uname = |uname| DispatcherMachine { uname, ..DispatcherMachine::default() };
     assert_eq!(tree.goes_to(&from_uname("Linux x86_64")), (linux, true));
     assert_eq!(tree.goes_to(&from_uname("Linux aarch64")), (linux_arm, true));
     assert_eq!(tree.goes_to(&from_uname("Darwin x86_64")), (mac, true));
-    let with_tcsh = Machine { ostype: "darwin", hosttype: "unknown", ..from_uname("Darwin arm64") };
+    let with_tcsh =
+        DispatcherMachine { ostype: "darwin", hosttype: "unknown", ..from_uname("Darwin arm64") };
     assert_eq!(tree.goes_to(&with_tcsh), (mac_arm, true));
     for nobody in
         ["FreeBSD amd64", "FreeBSD arm64", "Linux riscv64", "Linux armv7l", "SunOS i86pc", ""]

@@ -4,20 +4,21 @@ use std::process::Command;
 use std::time::Duration;
 
 use serde_json::Value;
-use testkit::Reply;
+use testkit::ModelReply;
 
 use crate::support::gates;
 use crate::support::hosts::pairs;
-use crate::support::patience::wait_for;
-use crate::support::terminal::{Terminal, state_of};
-use crate::support::world::{Which, World};
+use crate::support::terminal::{AgentTerminal, state_of};
+use crate::support::timeouts::wait_for;
+use crate::support::world::{ApiWorld, SessionSelection};
 
 /// KT-44, X31: a killed process reports nothing.
 #[test]
 fn a_killed_claude_is_stopped_and_no_longer_listed() {
     let Some(claude) = gates::slow() else { return };
-    let world = World::new(claude, vec![Reply::text("late").delayed(Duration::from_secs(20))]);
-    let terminal = Terminal::start(&world);
+    let world =
+        ApiWorld::new(claude, vec![ModelReply::text("late").delayed(Duration::from_secs(20))]);
+    let terminal = AgentTerminal::start(&world);
     terminal.submit("work for a while");
     terminal.wait_for_state("working");
     let pid = terminal.tmux.pid().to_string();
@@ -27,8 +28,8 @@ fn a_killed_claude_is_stopped_and_no_longer_listed() {
         true => Err(terminal.tmux.screen()),
         false => Ok(()),
     });
-    assert_eq!(world.sessions(Which::Live), Vec::<Value>::new());
-    let session = world.only_session(Which::All);
+    assert_eq!(world.sessions(SessionSelection::Live), Vec::<Value>::new());
+    let session = world.only_session(SessionSelection::All);
     assert_eq!(state_of(&session), "stopped");
     assert_eq!(session["live_runs"], 0);
     assert_eq!(session["prompt"], "work for a while");
@@ -39,13 +40,13 @@ fn a_killed_claude_is_stopped_and_no_longer_listed() {
 #[test]
 fn a_closed_terminal_stops_the_session() {
     let Some(claude) = gates::slow() else { return };
-    let world = World::new(claude, vec![]);
-    let terminal = Terminal::start(&world);
+    let world = ApiWorld::new(claude, vec![]);
+    let terminal = AgentTerminal::start(&world);
     terminal.submit("a prompt");
     terminal.wait_for_state("completed/ok");
     drop(terminal);
-    assert_eq!(world.sessions(Which::Live), Vec::<Value>::new());
-    assert_eq!(state_of(&world.only_session(Which::All)), "stopped");
+    assert_eq!(world.sessions(SessionSelection::Live), Vec::<Value>::new());
+    assert_eq!(state_of(&world.only_session(SessionSelection::All)), "stopped");
     assert_eq!(
         pairs(&world.kawaii.lines(), "event", "hook").last().map(String::as_str),
         Some("stopped SessionEnd")
@@ -57,18 +58,19 @@ fn a_closed_terminal_stops_the_session() {
 #[test]
 fn clear_stops_the_old_session_and_starts_another_one() {
     let Some(claude) = gates::slow() else { return };
-    let world = World::new(claude, vec![Reply::text("the answer")]);
-    let terminal = Terminal::start(&world);
+    let world = ApiWorld::new(claude, vec![ModelReply::text("the answer")]);
+    let terminal = AgentTerminal::start(&world);
     terminal.submit("a prompt");
     let old = terminal.wait_for_state("completed/ok");
     terminal.submit("/clear");
-    let new = wait_for("another session", || match world.sessions(Which::Live).as_slice() {
-        [session] if session["session_id"] != old["session_id"] => Ok(session.clone()),
-        others => Err(format!("{others:#?}\n{}", terminal.tmux.screen())),
-    });
+    let new =
+        wait_for("another session", || match world.sessions(SessionSelection::Live).as_slice() {
+            [session] if session["session_id"] != old["session_id"] => Ok(session.clone()),
+            others => Err(format!("{others:#?}\n{}", terminal.tmux.screen())),
+        });
     assert_eq!(state_of(&new), "completed");
     assert_eq!(new["pid"], old["pid"]);
-    let all = world.sessions(Which::All);
+    let all = world.sessions(SessionSelection::All);
     let states: Vec<_> =
         all.iter().map(|session| (&session["session_id"], state_of(session))).collect();
     assert_eq!(
@@ -90,7 +92,7 @@ fn clear_stops_the_old_session_and_starts_another_one() {
     assert_eq!(lines[3]["session_id"], old["session_id"]);
     assert_eq!(lines[4]["session_id"], new["session_id"]);
     terminal.exit();
-    assert_eq!(world.sessions(Which::Live), Vec::<Value>::new());
+    assert_eq!(world.sessions(SessionSelection::Live), Vec::<Value>::new());
     world.assert_no_problems();
 }
 
@@ -99,16 +101,16 @@ fn clear_stops_the_old_session_and_starts_another_one() {
 fn an_api_error_ends_the_turn_as_failed_with_its_kind_and_the_next_one_goes_on() {
     let Some(claude) = gates::slow() else { return };
     let script = vec![
-        Reply::error(500, "api_error", "Internal server error"),
-        Reply::error(429, "rate_limit_error", "Slow down"),
-        Reply::text("Better now."),
+        ModelReply::error(500, "api_error", "Internal server error"),
+        ModelReply::error(429, "rate_limit_error", "Slow down"),
+        ModelReply::text("Better now."),
     ];
-    let world = World::new(claude, script);
-    let terminal = Terminal::start(&world);
+    let world = ApiWorld::new(claude, script);
+    let terminal = AgentTerminal::start(&world);
     for (prompt, error) in [("first", "server_error"), ("second", "rate_limit")] {
         terminal.submit(prompt);
         let failed = wait_for(&format!("failed with {error}"), || {
-            let session = world.only_session(Which::Live);
+            let session = world.only_session(SessionSelection::Live);
             match session["error"] == error {
                 true => Ok(session),
                 false => Err(format!("{session:#}\n{}", terminal.tmux.screen())),
@@ -140,7 +142,8 @@ fn an_api_error_ends_the_turn_as_failed_with_its_kind_and_the_next_one_goes_on()
 #[test]
 fn an_api_error_of_a_headless_run_stays_in_its_turn_record() {
     let Some(claude) = gates::slow() else { return };
-    let world = World::new(claude, vec![Reply::error(429, "rate_limit_error", "Slow down")]);
+    let world =
+        ApiWorld::new(claude, vec![ModelReply::error(429, "rate_limit_error", "Slow down")]);
     let output = world.claude().args(["-p", "a prompt"]).output().expect("run claude");
     assert!(!output.status.success(), "{output:?}");
     let lines = world.kawaii.lines();
@@ -159,7 +162,7 @@ fn an_api_error_of_a_headless_run_stays_in_its_turn_record() {
     assert_eq!(messages[2]["event"], "StopFailure");
     assert_eq!(messages[2]["status"], "Idle");
     assert_eq!(messages[2]["error"], "rate_limit");
-    let session = world.only_session(Which::All);
+    let session = world.only_session(SessionSelection::All);
     assert_eq!(state_of(&session), "stopped");
     let turn = world.only_turn(&session);
     assert_eq!(turn["prompt"], "a prompt");

@@ -3,21 +3,21 @@
 use std::process::Stdio;
 
 use serde_json::{Value, json};
-use testkit::Reply;
+use testkit::ModelReply;
 
 use crate::support::gates;
 use crate::support::hosts::{INSTANCE, PANE, TVINE_SESSION, pairs};
-use crate::support::world::{Which, World, repository, stdout_of};
+use crate::support::world::{ApiWorld, SessionSelection, repository, stdout_of};
 
 /// TV-12..15, TV-17, TV-22, KT-33, KT-36, KT-37, KT-39, KT-40, X39. No dialog opens here.
 #[test]
 fn a_headless_turn_with_a_tool_is_told_to_everyone_in_order_and_adds_nothing_to_the_answer() {
     let Some(claude) = gates::fast() else { return };
     let script = vec![
-        Reply::tool("Bash", json!({"command": "echo one", "description": "Say one"})),
-        Reply::text("One was said."),
+        ModelReply::tool("Bash", json!({"command": "echo one", "description": "Say one"})),
+        ModelReply::text("One was said."),
     ];
-    let world = World::new(claude, script);
+    let world = ApiWorld::new(claude, script);
     let project = world.hermetic.project();
     let mut command = world.claude();
     command.args(["-p", "say one", "--allowedTools", "Bash"]);
@@ -35,8 +35,8 @@ fn a_headless_turn_with_a_tool_is_told_to_everyone_in_order_and_adds_nothing_to_
     assert_eq!(pairs(&messages, "status", "event"), TVINE_MESSAGES);
     assert_eq!(messages.last(), Some(&world.tvine.status()));
 
-    assert_eq!(world.sessions(Which::Live), Vec::<Value>::new());
-    let session = world.only_session(Which::All);
+    assert_eq!(world.sessions(SessionSelection::Live), Vec::<Value>::new());
+    let session = world.only_session(SessionSelection::All);
     let id = session["session_id"].as_str().expect("an id");
     assert_eq!(session["tool"], "claude");
     assert_eq!(session["state"], "stopped");

@@ -4,11 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use testkit::{Reply, SlackApi, SlackSetup, StandIn};
+use testkit::{ModelReply, SlackApi, SlackSetup, StandIn};
 
 use crate::slack::{texts, threads};
 use crate::support::gates;
-use crate::support::world::{Which, World, executable, stdout_of};
+use crate::support::world::{ApiWorld, SessionSelection, executable, stdout_of};
 
 fn config(slack: &SlackApi, token: &str) -> String {
     format!(
@@ -29,7 +29,7 @@ fn the_settings_of_a_project_get_neither_a_token_nor_a_prompt_nor_our_folders() 
     let Some(claude) = gates::fast() else { return };
     let (slack, attacker) =
         (SlackApi::start(SlackSetup::default()), SlackApi::start(SlackSetup::default()));
-    let world = World::with_gate(claude, vec![Reply::text("The answer.")]);
+    let world = ApiWorld::with_gate(claude, vec![ModelReply::text("The answer.")]);
     world.configure(&config(&slack, "xoxb-loopback-bot"));
     let project = world.hermetic.project();
     let theirs = project.join("theirs");
@@ -54,7 +54,7 @@ fn the_settings_of_a_project_get_neither_a_token_nor_a_prompt_nor_our_folders() 
     }});
     fs::write(project.join(".claude/settings.json"), settings.to_string()).expect("settings");
     let mut command = world.claude();
-    command.env("TURNBRIDGE_SLACK_HASTE", "20").args(["-p", "secret plans"]);
+    command.env("TURNBRIDGE_SLACK_TIME_SCALE", "20").args(["-p", "secret plans"]);
     assert_eq!(stdout_of(&command.output().expect("run claude")), "The answer.\n");
 
     let thread = threads(&slack, &world, 1).remove(0);
@@ -70,7 +70,7 @@ fn the_settings_of_a_project_get_neither_a_token_nor_a_prompt_nor_our_folders() 
     };
     let taken: Vec<_> = files_in(&theirs).into_iter().filter(is_ours).collect();
     assert!(taken.is_empty(), "{taken:?}");
-    assert_eq!(world.only_session(Which::All)["project"], "project");
+    assert_eq!(world.only_session(SessionSelection::All)["project"], "project");
     let log = world.hooks_log();
     let told = log.iter().filter(|entry| entry["variables"].is_array()).count();
     assert!(told >= 1, "{log:#?}");
@@ -84,9 +84,11 @@ fn a_projects_server_by_the_name_of_our_plugins_is_not_called_without_asking() {
     let program = claude.program().to_owned();
     for has_plugin in [false, true] {
         let tool = "mcp__plugin_turnbridge_voice__speak";
-        let script =
-            vec![Reply::tool(tool, json!({"text": "secret plans"})), Reply::text("The answer.")];
-        let world = World::new(testkit::Claude::find().expect("claude"), script);
+        let script = vec![
+            ModelReply::tool(tool, json!({"text": "secret plans"})),
+            ModelReply::text("The answer."),
+        ];
+        let world = ApiWorld::new(testkit::Claude::find().expect("claude"), script);
         assert_eq!(world.claude.program(), program);
         let project = world.hermetic.project();
         let notes = world.hermetic.root().join("notes");

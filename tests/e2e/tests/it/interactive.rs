@@ -3,27 +3,27 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use testkit::Reply;
+use testkit::ModelReply;
 
+use crate::support::agent_home::AgentHome;
 use crate::support::gates::{self, note};
 use crate::support::hosts::pairs;
-use crate::support::patience::wait_for;
-use crate::support::scene::Scene;
-use crate::support::terminal::{Terminal, state_of};
-use crate::support::world::{Which, World};
+use crate::support::terminal::{AgentTerminal, state_of};
+use crate::support::timeouts::wait_for;
+use crate::support::world::{ApiWorld, SessionSelection};
 
 /// TV-12..17, KT-36..40, X31.
 #[test]
 fn an_interactive_session_shows_start_work_dialog_approval_end_and_exit() {
     let Some(claude) = gates::fast() else { return };
     let script = vec![
-        Reply::tool("Bash", json!({"command": "touch begun; sleep 4; touch ended"}))
+        ModelReply::tool("Bash", json!({"command": "touch begun; sleep 4; touch ended"}))
             .delayed(Duration::from_secs(1)),
-        Reply::text("Both are touched."),
+        ModelReply::text("Both are touched."),
     ];
-    let world = World::new(claude, script);
-    let terminal = Terminal::start(&world);
-    let session = world.only_session(Which::Live);
+    let world = ApiWorld::new(claude, script);
+    let terminal = AgentTerminal::start(&world);
+    let session = world.only_session(SessionSelection::Live);
     let id = session["session_id"].as_str().expect("an id").to_owned();
     assert_eq!(state_of(&session), "completed");
     assert_eq!(session["pid"], terminal.tmux.pid());
@@ -50,7 +50,7 @@ fn an_interactive_session_shows_start_work_dialog_approval_end_and_exit() {
         || project.join("begun").exists().then_some(()).ok_or_else(|| terminal.tmux.screen());
     wait_for("the tool's first file", begun);
     assert!(!project.join("ended").exists());
-    assert_eq!(state_of(&world.only_session(Which::Live)), "working");
+    assert_eq!(state_of(&world.only_session(SessionSelection::Live)), "working");
 
     let completed = terminal.wait_for_state("completed/ok");
     assert_eq!(completed["session_id"], id);
@@ -58,8 +58,8 @@ fn an_interactive_session_shows_start_work_dialog_approval_end_and_exit() {
     hosts_are_told(&world, "Idle Stop", "completed Stop");
 
     terminal.exit();
-    assert_eq!(world.sessions(Which::Live), Vec::<Value>::new());
-    let stopped = world.only_session(Which::All);
+    assert_eq!(world.sessions(SessionSelection::Live), Vec::<Value>::new());
+    let stopped = world.only_session(SessionSelection::All);
     assert_eq!(state_of(&stopped), "stopped");
     assert_eq!(stopped["session_id"], id);
     hosts_are_told(&world, "Idle SessionEnd", "stopped SessionEnd");
@@ -98,14 +98,14 @@ pub const LINES_OF_ONE_DIALOG: [&str; 6] = [
 
 /// Waits, because the session file is written before the hosts' sinks.
 #[track_caller]
-pub fn hosts_are_told(scene: &Scene, tvine: &str, kawaii: &str) {
+pub fn hosts_are_told(agent_home: &AgentHome, tvine: &str, kawaii: &str) {
     wait_for(&format!("`{tvine}` for tvine, `{kawaii}` for Kawaii Terminal"), || {
-        let messages = pairs(&scene.tvine.messages(), "status", "event");
+        let messages = pairs(&agent_home.tvine.messages(), "status", "event");
         if messages.last().map(String::as_str) != Some(tvine) {
             return Err(format!("socket: {messages:?}"));
         }
-        let file = pairs(&[scene.tvine.status()], "status", "event");
-        let lines = pairs(&scene.kawaii.lines(), "event", "hook");
+        let file = pairs(&[agent_home.tvine.status()], "status", "event");
+        let lines = pairs(&agent_home.kawaii.lines(), "event", "hook");
         let told = [file.last(), lines.last()].map(|last| last.map(String::as_str));
         match told == [Some(tvine), Some(kawaii)] {
             true => Ok(()),

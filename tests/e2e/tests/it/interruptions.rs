@@ -4,13 +4,13 @@
 use std::time::Duration;
 
 use serde_json::json;
-use testkit::{Claude, Reply, Script};
+use testkit::{Claude, ModelReply, Script};
 
 use crate::dialogs::{task, wait_for_answers};
 use crate::support::gates::{self, note};
-use crate::support::patience::PATIENCE;
-use crate::support::terminal::{Terminal, state_of};
-use crate::support::world::{Which, World};
+use crate::support::terminal::{AgentTerminal, state_of};
+use crate::support::timeouts::TIMEOUT;
+use crate::support::world::{ApiWorld, SessionSelection};
 
 const A_SECOND: Duration = Duration::from_secs(1);
 
@@ -21,14 +21,14 @@ const AGES: Duration = Duration::from_secs(20);
 fn esc_inside_a_running_tool_interrupts_the_turn_x31() {
     let Some(claude) = gates::slow() else { return };
     check(claude, long_tool(), "Escape", |terminal| {
-        terminal.tmux.wait_for(&long_command(), PATIENCE);
+        terminal.tmux.wait_for(&long_command(), TIMEOUT);
     });
 }
 
 #[test]
 fn esc_inside_a_permission_dialog_interrupts_the_turn_x31() {
     let Some(claude) = gates::slow() else { return };
-    let tool = Reply::tool("Bash", json!({"command": "touch never"}));
+    let tool = ModelReply::tool("Bash", json!({"command": "touch never"}));
     check(claude, tool, "Escape", |terminal| {
         terminal.wait_for_dialog();
     });
@@ -40,9 +40,9 @@ fn esc_inside_a_question_interrupts_the_turn_x31() {
     let option = |label: &str| json!({"label": label, "description": label});
     let options = [option("Alpha"), option("Beta")];
     let question = json!({"question": "Which one?", "header": "Pick", "multiSelect": false, "options": options});
-    let tool = Reply::tool("AskUserQuestion", json!({"questions": [question]}));
+    let tool = ModelReply::tool("AskUserQuestion", json!({"questions": [question]}));
     check(claude, tool, "Escape", |terminal| {
-        terminal.tmux.wait_for("Enter to select", PATIENCE);
+        terminal.tmux.wait_for("Enter to select", TIMEOUT);
         terminal.wait_for_state("waiting_user");
         terminal.wait_for_keys();
     });
@@ -54,20 +54,23 @@ fn esc_inside_a_question_interrupts_the_turn_x31() {
 fn esc_beside_an_agent_in_the_background_interrupts_the_turn_and_not_the_agent_x31() {
     let Some(claude) = gates::slow() else { return };
     let script = Script::new()
-        .then(Reply::tool("Agent", task("subtask-a")))
-        .then(Reply::text("The agent is at it."))
-        .then(Reply::text("The first paragraph.\n\nThe rest.").pausing(AGES))
-        .then(Reply::text("The agent is done."))
+        .then(ModelReply::tool("Agent", task("subtask-a")))
+        .then(ModelReply::text("The agent is at it."))
+        .then(ModelReply::text("The first paragraph.\n\nThe rest.").pausing(AGES))
+        .then(ModelReply::text("The agent is done."))
         .on(
             "subtask-a",
-            vec![Reply::tool("Bash", json!({"command": "sleep 12"})), Reply::text("Ready.")],
+            vec![
+                ModelReply::tool("Bash", json!({"command": "sleep 12"})),
+                ModelReply::text("Ready."),
+            ],
         );
-    let world = World::new(claude, script);
-    let terminal = Terminal::start(&world);
+    let world = ApiWorld::new(claude, script);
+    let terminal = AgentTerminal::start(&world);
     terminal.submit("let an agent do it");
     terminal.wait_for_state("completed/ok");
     terminal.submit("and now this");
-    terminal.tmux.wait_for("The first paragraph.", PATIENCE);
+    terminal.tmux.wait_for("The first paragraph.", TIMEOUT);
     terminal.wait_for_state("working");
     terminal.press_and_time("Escape", "completed/interrupted");
     terminal.assert_stays("completed/interrupted");
@@ -81,7 +84,7 @@ fn esc_beside_an_agent_in_the_background_interrupts_the_turn_and_not_the_agent_x
 #[test]
 fn no_as_the_answer_to_a_permission_dialog_interrupts_the_turn_x31() {
     let Some(claude) = gates::slow() else { return };
-    let tool = Reply::tool("Bash", json!({"command": "touch never"}));
+    let tool = ModelReply::tool("Bash", json!({"command": "touch never"}));
     // The number depends on the other choices.
     check_pressing(claude, tool, |terminal| {
         terminal.wait_for_dialog();
@@ -94,17 +97,17 @@ fn no_as_the_answer_to_a_permission_dialog_interrupts_the_turn_x31() {
 #[test]
 fn esc_before_the_first_token_interrupts_the_turn_x31() {
     let Some(claude) = gates::slow() else { return };
-    check(claude, Reply::text("too late").delayed(AGES), "Escape", |terminal| {
-        terminal.world.api.wait_for_requests(1, PATIENCE);
+    check(claude, ModelReply::text("too late").delayed(AGES), "Escape", |terminal| {
+        terminal.world.api.wait_for_requests(1, TIMEOUT);
     });
 }
 
 #[test]
 fn esc_while_the_answer_streams_interrupts_the_turn_x31() {
     let Some(claude) = gates::slow() else { return };
-    let answer = Reply::text("The first paragraph.\n\nThe rest.").pausing(AGES);
+    let answer = ModelReply::text("The first paragraph.\n\nThe rest.").pausing(AGES);
     check(claude, answer, "Escape", |terminal| {
-        terminal.tmux.wait_for("The first paragraph.", PATIENCE);
+        terminal.tmux.wait_for("The first paragraph.", TIMEOUT);
     });
 }
 
@@ -113,22 +116,22 @@ fn esc_while_the_answer_streams_interrupts_the_turn_x31() {
 #[test]
 fn an_interrupted_session_stays_interrupted_while_a_settings_panel_is_open_x31() {
     let Some(claude) = gates::slow() else { return };
-    let world = World::new(claude, vec![long_tool()]);
-    let terminal = Terminal::start(&world);
+    let world = ApiWorld::new(claude, vec![long_tool()]);
+    let terminal = AgentTerminal::start(&world);
     terminal.submit("first prompt");
-    terminal.tmux.wait_for(&long_command(), PATIENCE);
+    terminal.tmux.wait_for(&long_command(), TIMEOUT);
     terminal.press_and_time("Escape", "completed/interrupted");
     // Claude writes its record after the tool's end, a moment after its note changes to `idle`.
-    terminal.tmux.wait_for("Interrupted", PATIENCE);
+    terminal.tmux.wait_for("Interrupted", TIMEOUT);
     terminal.submit("/config");
-    terminal.tmux.wait_for("Search settings", PATIENCE);
+    terminal.tmux.wait_for("Search settings", TIMEOUT);
     terminal.assert_stays("completed/interrupted");
     world.assert_no_problems();
 }
 
 /// claude runs `sleep` without asking.
-fn long_tool() -> Reply {
-    Reply::tool("Bash", json!({"command": long_command()}))
+fn long_tool() -> ModelReply {
+    ModelReply::tool("Bash", json!({"command": long_command()}))
 }
 
 fn long_command() -> String {
@@ -137,7 +140,7 @@ fn long_command() -> String {
 
 /// Begins a turn, waits for `arrive`, presses `key`, and begins another turn.
 #[track_caller]
-fn check(claude: Claude, reply: Reply, key: &str, arrive: impl Fn(&Terminal)) {
+fn check(claude: Claude, reply: ModelReply, key: &str, arrive: impl Fn(&AgentTerminal)) {
     check_pressing(claude, reply, |terminal| {
         arrive(terminal);
         key.to_owned()
@@ -146,13 +149,13 @@ fn check(claude: Claude, reply: Reply, key: &str, arrive: impl Fn(&Terminal)) {
 
 /// The same; `arrive` also returns the key.
 #[track_caller]
-fn check_pressing(claude: Claude, reply: Reply, arrive: impl Fn(&Terminal) -> String) {
-    let second = Reply::text("the second answer").delayed(A_SECOND);
-    let world = World::new(claude, vec![reply, second]);
-    let terminal = Terminal::start(&world);
+fn check_pressing(claude: Claude, reply: ModelReply, arrive: impl Fn(&AgentTerminal) -> String) {
+    let second = ModelReply::text("the second answer").delayed(A_SECOND);
+    let world = ApiWorld::new(claude, vec![reply, second]);
+    let terminal = AgentTerminal::start(&world);
     terminal.submit("first prompt");
     let key = arrive(&terminal);
-    let before = state_of(&world.only_session(Which::Live));
+    let before = state_of(&world.only_session(SessionSelection::Live));
     assert!(["working", "waiting_user"].contains(&before.as_str()), "{before} before {key}");
 
     let interrupted = terminal.press_and_time(&key, "completed/interrupted");

@@ -8,8 +8,8 @@ use std::time::SystemTime;
 
 use testkit::Hermetic;
 
+use crate::support::agent_home::{repository, stdout_of};
 use crate::support::packages::{self, NAMES, package_plugin};
-use crate::support::scene::{repository, stdout_of};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
-use testkit::{Claude, Codex, Reply, SlackApi, SlackSetup, Tmux};
+use testkit::{Claude, Codex, ModelReply, SlackApi, SlackSetup, Tmux};
 
 use crate::headless::{KAWAII_LINES, TVINE_MESSAGES};
 use crate::slack::{texts, threads};
@@ -15,8 +15,8 @@ use crate::support::codex_world::{self, CodexWorld, told};
 use crate::support::gates;
 use crate::support::hosts::pairs;
 use crate::support::packages;
-use crate::support::patience::PATIENCE;
-use crate::support::world::{Which, World, stdout_of};
+use crate::support::timeouts::TIMEOUT;
+use crate::support::world::{ApiWorld, SessionSelection, stdout_of};
 
 const MESSAGE: &str = "Turnbridge has no executable for";
 
@@ -58,7 +58,7 @@ fn a_turn_with_a_release_archive_as_a_zip_is_told_to_everyone() {
     let mut command = world.claude_without_plugin();
     command.arg("--plugin-dir").arg(&zip);
     check_turn(&world, &slack, command, &KAWAII_LINES[..3]);
-    assert_eq!(world.only_session(Which::All)["state"], "stopped");
+    assert_eq!(world.only_session(SessionSelection::All)["state"], "stopped");
 
     fs::remove_dir_all(&archive).expect("remove the archive");
     packages::run(Command::new("unzip").arg("-q").arg(&zip).arg("-d").arg(&archive));
@@ -83,7 +83,7 @@ fn the_marketplace_on_the_main_branch_installs_the_plugin_of_the_other_branch() 
 #[test]
 fn the_marketplace_on_the_main_branch_installs_it_into_codex_too() {
     let Some(codex) = gates::slow() else { return };
-    let mut world = CodexWorld::bare(codex, vec![Reply::text("One was said.")]);
+    let mut world = CodexWorld::bare(codex, vec![ModelReply::text("One was said.")]);
     packages::serve_as_github(&world.hermetic);
     world.install_plugin_from(&["turnbridge/turnbridge"]);
     check_codex_turn(&world);
@@ -119,7 +119,7 @@ fn without_an_executable_for_this_machine_a_turn_runs_and_one_message_says_so() 
             message["systemMessage"].as_str().is_some_and(|text| text.starts_with(MESSAGE));
         assert_eq!(is_told, hook["hook_event"] == "SessionStart", "{hook}");
     }
-    assert_eq!(world.sessions(Which::All), Vec::<Value>::new());
+    assert_eq!(world.sessions(SessionSelection::All), Vec::<Value>::new());
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn in_the_terminal_the_message_of_a_plugin_without_executables_is_seen_once() {
     world.claude.accept_first_start(&world.hermetic, &world.hermetic.project());
     let mut command = world.claude_without_plugin();
     let tmux = Tmux::start(&world.hermetic, command.args(["say one", "--allowedTools", "Bash"]));
-    let screen = tmux.wait_for("One was said.", PATIENCE);
+    let screen = tmux.wait_for("One was said.", TIMEOUT);
     assert_eq!(screen.matches(MESSAGE).count(), 1, "{screen}");
 }
 
@@ -144,7 +144,7 @@ fn without_an_executable_for_this_machine_a_turn_of_codex_runs_and_says_nothing_
     let items = told(&output, "item.completed");
     let texts: Vec<_> = items.iter().filter_map(|item| item["item"]["text"].as_str()).collect();
     assert_eq!(texts, ["One was said."], "{items:#?}");
-    assert_eq!(world.sessions(Which::All), Vec::<Value>::new());
+    assert_eq!(world.sessions(SessionSelection::All), Vec::<Value>::new());
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn in_codex_s_terminal_the_message_of_a_plugin_without_executables_is_seen_once(
     let world = codex_without_executables(codex);
     let mut command = world.codex();
     let tmux = Tmux::start(&world.hermetic, command.arg("say one"));
-    let screen = tmux.wait_for("One was said.", PATIENCE);
+    let screen = tmux.wait_for("One was said.", TIMEOUT);
     assert_eq!(screen.matches(MESSAGE).count(), 1, "{screen}");
 }
 
@@ -161,7 +161,7 @@ fn in_codex_s_terminal_the_message_of_a_plugin_without_executables_is_seen_once(
 #[test]
 fn a_turn_of_codex_with_the_plugin_from_a_release_archive_is_told_to_everyone() {
     let Some(codex) = gates::slow() else { return };
-    let mut world = CodexWorld::bare(codex, vec![Reply::text("One was said.")]);
+    let mut world = CodexWorld::bare(codex, vec![ModelReply::text("One was said.")]);
     let archive = packages::archive(world.hermetic.root());
     world.install_plugin_from(&[archive]);
     check_codex_turn(&world);
@@ -171,7 +171,7 @@ fn a_turn_of_codex_with_the_plugin_from_a_release_archive_is_told_to_everyone() 
 fn check_codex_turn(world: &CodexWorld) {
     stdout_of(&codex_world::run(&mut world.exec("say one")));
     assert_eq!(pairs(&world.kawaii.lines(), "event", "hook"), KAWAII_LINES);
-    let session = world.only_session(Which::All);
+    let session = world.only_session(SessionSelection::All);
     assert_eq!(session["state"], "stopped");
     let turn = world.only_turn(&session);
     assert_eq!((&turn["prompt"], &turn["answer"]), (&json!("say one"), &json!("One was said.")));
@@ -179,7 +179,7 @@ fn check_codex_turn(world: &CodexWorld) {
 }
 
 fn codex_without_executables(codex: Codex) -> CodexWorld {
-    let mut world = CodexWorld::bare(codex, vec![Reply::text("One was said.")]);
+    let mut world = CodexWorld::bare(codex, vec![ModelReply::text("One was said.")]);
     let tree = packages::tree_of_another_machine(world.hermetic.root());
     world.install_plugin_from(&[tree]);
     world
@@ -187,13 +187,13 @@ fn codex_without_executables(codex: Codex) -> CodexWorld {
 
 /// Creates a world with a script of a turn with a tool, and a Slack.
 #[track_caller]
-fn world(claude: Claude) -> (World, SlackApi) {
+fn world(claude: Claude) -> (ApiWorld, SlackApi) {
     let script = vec![
-        Reply::tool("Bash", json!({"command": "echo one", "description": "Say one"})),
-        Reply::text("One was said."),
+        ModelReply::tool("Bash", json!({"command": "echo one", "description": "Say one"})),
+        ModelReply::text("One was said."),
     ];
     let slack = SlackApi::start(SlackSetup::default());
-    let world = World::with_gate(claude, script);
+    let world = ApiWorld::with_gate(claude, script);
     world.configure(&format!(
         "[slack]\nbot_token = \"xoxb-loopback-bot\"\napi_url = \"{}\"\n\
          [destinations.dm]\ntarget_user_id = \"U0OWNER\"\n[gate]\nenabled = false\n",
@@ -203,7 +203,7 @@ fn world(claude: Claude) -> (World, SlackApi) {
 }
 
 #[track_caller]
-fn install(world: &World, marketplace: &OsStr) {
+fn install(world: &ApiWorld, marketplace: &OsStr) {
     let plugin = |arguments: &[&OsStr]| {
         let mut command = world.claude_without_plugin();
         let output: Output = command.arg("plugin").args(arguments).output().expect("run claude");
@@ -215,8 +215,10 @@ fn install(world: &World, marketplace: &OsStr) {
 
 /// Checks a whole turn in all outputs, and returns its run.
 #[track_caller]
-fn check_turn(world: &World, slack: &SlackApi, mut command: Command, kawaii: &[&str]) -> Value {
-    command.args(["-p", "say one", "--allowedTools", "Bash"]).env("TURNBRIDGE_SLACK_HASTE", "20");
+fn check_turn(world: &ApiWorld, slack: &SlackApi, mut command: Command, kawaii: &[&str]) -> Value {
+    command
+        .args(["-p", "say one", "--allowedTools", "Bash"])
+        .env("TURNBRIDGE_SLACK_TIME_SCALE", "20");
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let process = command.spawn().expect("start claude");
     let pid = process.id();
@@ -225,7 +227,7 @@ fn check_turn(world: &World, slack: &SlackApi, mut command: Command, kawaii: &[&
     assert_eq!(pairs(&world.kawaii.lines(), "event", "hook"), kawaii);
     let tvine = &TVINE_MESSAGES[..TVINE_MESSAGES.len() - (KAWAII_LINES.len() - kawaii.len())];
     assert_eq!(pairs(&world.tvine.messages(), "status", "event"), tvine);
-    let session = world.only_session(Which::All);
+    let session = world.only_session(SessionSelection::All);
     assert_eq!(session["state"], "stopped");
     let turn = world.only_turn(&session);
     assert_eq!((&turn["prompt"], &turn["answer"]), (&json!("say one"), &json!("One was said.")));

@@ -2,14 +2,14 @@
 
 use crate::support::gates;
 use crate::support::packages;
-use crate::support::world::{World, repository};
+use crate::support::world::{ApiWorld, repository};
 
 /// Told to look at a folder, it looks at the marketplace alone.
 /// TV-5.
 #[test]
 fn claude_finds_nothing_wrong_with_the_plugin_in_any_of_its_layouts() {
     let Some(claude) = gates::fast() else { return };
-    let world = World::new(claude, vec![]);
+    let world = ApiWorld::new(claude, vec![]);
     let [tree, archive] = ["tree", "archive"].map(|name| world.hermetic.root().join(name));
     for folder in [&tree, &archive] {
         std::fs::create_dir(folder).expect("make a folder");

@@ -6,17 +6,17 @@ use std::path::PathBuf;
 use std::process::Stdio;
 
 use serde_json::json;
-use testkit::{Claude, Reply};
+use testkit::{Claude, ModelReply};
 
 use crate::headless::{KAWAII_LINES, TVINE_MESSAGES};
 use crate::interactive::LINES_OF_ONE_DIALOG;
 use crate::support::gates;
 use crate::support::hosts::pairs;
-use crate::support::terminal::Terminal;
-use crate::support::world::{Which, World, executable, stdout_of};
+use crate::support::terminal::AgentTerminal;
+use crate::support::world::{ApiWorld, SessionSelection, executable, stdout_of};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Registered {
+enum RegisteredBy {
     ByBoth,
     BySettings,
 }
@@ -24,36 +24,36 @@ enum Registered {
 #[test]
 fn with_plugin_and_settings_hooks_every_event_counts_once() {
     let Some(claude) = gates::slow() else { return };
-    let world = World::new(claude, vec![]);
-    check_headless_turn(&world, Registered::ByBoth);
+    let world = ApiWorld::new(claude, vec![]);
+    check_headless_turn(&world, RegisteredBy::ByBoth);
 }
 
 #[test]
 fn with_settings_hooks_alone_the_same_is_told_and_the_agent_is_claude_and_not_the_shell() {
     let Some(claude) = gates::slow() else { return };
-    let world = World::new(claude, vec![]);
-    check_headless_turn(&world, Registered::BySettings);
+    let world = ApiWorld::new(claude, vec![]);
+    check_headless_turn(&world, RegisteredBy::BySettings);
 }
 
 #[test]
 fn with_plugin_and_settings_hooks_a_dialog_is_told_once() {
     let Some(claude) = gates::slow() else { return };
-    check_dialog(claude, Registered::ByBoth);
+    check_dialog(claude, RegisteredBy::ByBoth);
 }
 
 #[test]
 fn with_settings_hooks_alone_a_dialog_is_told_too() {
     let Some(claude) = gates::slow() else { return };
-    check_dialog(claude, Registered::BySettings);
+    check_dialog(claude, RegisteredBy::BySettings);
 }
 
 #[track_caller]
-fn check_headless_turn(world: &World, registered: Registered) {
-    world.api.push(Reply::tool("Bash", json!({"command": "echo one"})));
-    world.api.push(Reply::text("One was said."));
+fn check_headless_turn(world: &ApiWorld, registered: RegisteredBy) {
+    world.api.push(ModelReply::tool("Bash", json!({"command": "echo one"})));
+    world.api.push(ModelReply::text("One was said."));
     let (mut command, form) = match registered {
-        Registered::ByBoth => (world.claude(), "exec"),
-        Registered::BySettings => (world.claude_without_plugin(), "shell"),
+        RegisteredBy::ByBoth => (world.claude(), "exec"),
+        RegisteredBy::BySettings => (world.claude_without_plugin(), "shell"),
     };
     register_in_settings(world, form);
     command.args(["-p", "say one", "--allowedTools", "Bash"]);
@@ -64,11 +64,11 @@ fn check_headless_turn(world: &World, registered: Registered) {
 
     assert_eq!(pairs(&world.kawaii.lines(), "event", "hook"), KAWAII_LINES);
     assert_eq!(pairs(&world.tvine.messages(), "status", "event"), TVINE_MESSAGES);
-    let session = world.only_session(Which::All);
+    let session = world.only_session(SessionSelection::All);
     assert_eq!(session["state"], "stopped");
     let run = world.only_run(&session);
     assert_eq!(run["pid"], pid);
-    assert_eq!(run["by_plugin_dir"], registered == Registered::ByBoth);
+    assert_eq!(run["by_plugin_dir"], registered == RegisteredBy::ByBoth);
     let turn = world.only_turn(&session);
     assert_eq!((&turn["prompt"], &turn["answer"]), (&json!("say one"), &json!("One was said.")));
     world.assert_no_problems();
@@ -76,16 +76,18 @@ fn check_headless_turn(world: &World, registered: Registered) {
 }
 
 #[track_caller]
-fn check_dialog(claude: Claude, registered: Registered) {
-    let script =
-        vec![Reply::tool("Bash", json!({"command": "touch it"})), Reply::text("It is touched.")];
-    let world = World::new(claude, script);
+fn check_dialog(claude: Claude, registered: RegisteredBy) {
+    let script = vec![
+        ModelReply::tool("Bash", json!({"command": "touch it"})),
+        ModelReply::text("It is touched."),
+    ];
+    let world = ApiWorld::new(claude, script);
     let (command, form) = match registered {
-        Registered::ByBoth => (world.claude(), "shell"),
-        Registered::BySettings => (world.claude_without_plugin(), "exec"),
+        RegisteredBy::ByBoth => (world.claude(), "shell"),
+        RegisteredBy::BySettings => (world.claude_without_plugin(), "exec"),
     };
     register_in_settings(&world, form);
-    let terminal = Terminal::start_command(&world, &command);
+    let terminal = AgentTerminal::start_command(&world, &command);
     terminal.submit("touch it");
     let waiting = terminal.wait_for_dialog();
     assert_eq!(waiting["waiting_for"], json!(["Bash"]));
@@ -102,7 +104,7 @@ const SETTINGS: &str = "{\t\"includeCoAuthoredBy\" : false }\r\n";
 
 /// Registers like a user; `form` selects how Claude calls the hooks.
 #[track_caller]
-fn register_in_settings(world: &World, form: &str) {
+fn register_in_settings(world: &ApiWorld, form: &str) {
     fs::write(settings_path(world), SETTINGS).expect("write settings.json");
     hooks(world, &["apply", "--yes", "--form", form]);
     let text = fs::read_to_string(settings_path(world)).expect("read settings.json");
@@ -111,18 +113,18 @@ fn register_in_settings(world: &World, form: &str) {
 
 /// Removes the hooks, and checks that every byte of the user's is back.
 #[track_caller]
-fn take_out_of_settings(world: &World) {
+fn take_out_of_settings(world: &ApiWorld) {
     hooks(world, &["remove", "--yes"]);
     let text = fs::read_to_string(settings_path(world)).expect("read settings.json");
     assert_eq!(text, SETTINGS);
 }
 
 #[track_caller]
-fn hooks(world: &World, arguments: &[&str]) {
+fn hooks(world: &ApiWorld, arguments: &[&str]) {
     let mut command = world.hermetic.command(executable("turnbridge"));
     stdout_of(&command.arg("hooks").args(arguments).output().expect("run turnbridge"));
 }
 
-fn settings_path(world: &World) -> PathBuf {
+fn settings_path(world: &ApiWorld) -> PathBuf {
     world.hermetic.claude_config_dir().join("settings.json")
 }

@@ -8,14 +8,14 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use testkit::{Claude, Codex, Hermetic, Reply, Tmux, read_rollout};
+use testkit::{Claude, Codex, Hermetic, ModelReply, Tmux, read_rollout};
 
+use crate::support::agent_home::{SessionSelection, executable, stdout_of};
 use crate::support::codex_world::CodexWorld;
 use crate::support::gates;
-use crate::support::scene::{Which, executable, stdout_of};
-use crate::support::world::World;
+use crate::support::world::ApiWorld;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A text with everything that a shell, an option parser or an encoding could interpret.
 const NASTY: &str = "--dangerously-skip-permissions\n$(touch pwned) `touch pwned` \"double\" 'single' \\\n\
@@ -64,22 +64,23 @@ pub fn claude_prompts(request: &Value) -> Vec<String> {
     texts.filter_map(|text| text.as_str().map(str::to_owned)).collect()
 }
 
-fn claude_world(replies: Vec<Reply>) -> Option<(World, String)> {
+fn claude_world(replies: Vec<ModelReply>) -> Option<(ApiWorld, String)> {
     let claude = gates::fast()?;
-    let world = World::new(claude, replies);
+    let world = ApiWorld::new(claude, replies);
     let program = world.claude.program().display().to_string();
     world.configure(&format!("[gate]\nenabled = false\n[resume]\nclaude = '{program}'\n"));
     let mut command = world.claude();
     command.args(["-p", "first"]);
     stdout_of(&command.output().expect("run claude"));
-    let id = world.only_session(Which::All)["session_id"].as_str().expect("an id").to_owned();
+    let id =
+        world.only_session(SessionSelection::All)["session_id"].as_str().expect("an id").to_owned();
     Some((world, id))
 }
 
 /// SLV-T3, X30.
 #[test]
 fn a_reply_is_the_next_prompt_of_the_claude_session() {
-    let replies = ["One.", "Two.", "Three."].map(Reply::text).to_vec();
+    let replies = ["One.", "Two.", "Three."].map(ModelReply::text).to_vec();
     let Some((world, id)) = claude_world(replies) else { return };
     let run = |reply: &str, text: &str| {
         add_reply(&world.hermetic, reply, "claude", &id, text);
@@ -103,7 +104,7 @@ fn a_reply_is_the_next_prompt_of_the_claude_session() {
     assert!(output.contains("Total duration"), "{output}");
     assert!(!world.hermetic.project().join("pwned").exists(), "a shell has run it");
     assert!(!world.hermetic.root().join("pwned").exists(), "a shell has run it");
-    assert_eq!(world.only_session(Which::All)["session_id"], id.as_str());
+    assert_eq!(world.only_session(SessionSelection::All)["session_id"], id.as_str());
     world.assert_no_problems();
 }
 
@@ -112,7 +113,7 @@ fn what_claude_would_take_for_a_command_or_an_unknown_session_is_no_prompt_lost(
     if gates::slow::<Claude>().is_none() {
         return;
     }
-    let Some((world, id)) = claude_world(vec![Reply::text("One."); 6]) else { return };
+    let Some((world, id)) = claude_world(vec![ModelReply::text("One."); 6]) else { return };
     let run = |reply: &str, session: &str, text: &str| {
         add_reply(&world.hermetic, reply, "claude", session, text);
         run_reply(&world.hermetic, &world.claude_without_plugin(), reply)
@@ -133,12 +134,12 @@ fn what_claude_would_take_for_a_command_or_an_unknown_session_is_no_prompt_lost(
 }
 
 /// A thread of Codex with one past turn.
-struct Thread {
+struct RepliedThread {
     world: CodexWorld,
     thread: String,
 }
 
-impl Deref for Thread {
+impl Deref for RepliedThread {
     type Target = CodexWorld;
 
     fn deref(&self) -> &CodexWorld {
@@ -146,9 +147,9 @@ impl Deref for Thread {
     }
 }
 
-impl Thread {
+impl RepliedThread {
     #[track_caller]
-    fn new(replies: Vec<Reply>) -> Option<Thread> {
+    fn new(replies: Vec<ModelReply>) -> Option<RepliedThread> {
         let world = CodexWorld::bare(gates::fast()?, replies);
         let program = world.codex.program().display().to_string();
         world.configure(&format!("[resume]\ncodex = '{program}'\n"));
@@ -158,7 +159,7 @@ impl Thread {
         assert_eq!(rollouts.len(), 1, "{rollouts:?}");
         let meta = &read_rollout(&rollouts[0])[0]["payload"];
         let thread = meta["id"].as_str().expect("a thread's id").to_owned();
-        Some(Thread { world, thread })
+        Some(RepliedThread { world, thread })
     }
 
     #[track_caller]
@@ -186,7 +187,8 @@ pub fn codex_prompt(request: &Value) -> String {
 /// SLV-T3, SLV-50.
 #[test]
 fn a_reply_is_the_next_prompt_of_the_codex_thread() {
-    let Some(world) = Thread::new(vec![Reply::text("One."), Reply::text("Two.")]) else {
+    let Some(world) = RepliedThread::new(vec![ModelReply::text("One."), ModelReply::text("Two.")])
+    else {
         return;
     };
     let result = world.run("r1", &world.thread, NASTY);
@@ -217,9 +219,9 @@ fn a_thread_on_which_a_codex_exec_works_is_waited_for() {
     if gates::slow::<Codex>().is_none() {
         return;
     }
-    let long = Reply::text("Busy.").delayed(Duration::from_secs(10));
-    let replies = vec![Reply::text("One."), long, Reply::text("Three.")];
-    let Some(world) = Thread::new(replies) else { return };
+    let long = ModelReply::text("Busy.").delayed(Duration::from_secs(10));
+    let replies = vec![ModelReply::text("One."), long, ModelReply::text("Three.")];
+    let Some(world) = RepliedThread::new(replies) else { return };
     let mut holder = world.codex.command(&world.hermetic, &world.api);
     holder.args(["exec", "--skip-git-repo-check", "resume", &world.thread, "second"]);
     holder.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -244,18 +246,18 @@ fn a_thread_that_a_terminal_has_open_gets_the_reply_through_its_queue() {
     if gates::slow::<Codex>().is_none() {
         return;
     }
-    let replies = ["One.", "Two."].map(Reply::text).to_vec();
-    let Some(world) = Thread::new(replies) else { return };
+    let replies = ["One.", "Two."].map(ModelReply::text).to_vec();
+    let Some(world) = RepliedThread::new(replies) else { return };
     let mut command = world.codex.command(&world.hermetic, &world.api);
     command.args(["resume", &world.thread]);
     let tmux = Tmux::start(&world.hermetic, &command);
     let lock = world.hermetic.codex_home().join("thread-writer-locks");
     let lock = lock.join(format!("{}.lock", world.thread));
-    testkit::wait_until(PATIENCE, "the open thread", || lock.exists().then_some(()));
-    tmux.wait_for("One.", PATIENCE);
+    testkit::wait_until(TIMEOUT, "the open thread", || lock.exists().then_some(()));
+    tmux.wait_for("One.", TIMEOUT);
     let result = world.run("r1", &world.thread, "-x\nthird");
     assert_eq!(result["outcome"], "handed_over", "{result}");
-    tmux.wait_for("Two.", PATIENCE);
+    tmux.wait_for("Two.", TIMEOUT);
     let prompts: Vec<_> = world.api.requests().iter().map(codex_prompt).collect();
     assert_eq!(prompts, ["first", "-x\nthird"]);
 }
@@ -273,7 +275,7 @@ fn stop_while_running(
     command.envs(variables.filter_map(|(name, value)| Some((name, value?))));
     command.args(["run-reply", id]).stdin(Stdio::null());
     let mut runner = command.spawn().expect("start turnbridge");
-    testkit::wait_until(PATIENCE, "the agent's request", || is_asked().then_some(()));
+    testkit::wait_until(TIMEOUT, "the agent's request", || is_asked().then_some(()));
     let kill = Command::new("kill").args(["-TERM", &runner.id().to_string()]).status();
     assert!(kill.expect("run kill").success());
     assert!(runner.wait().expect("wait for the runner").success());
@@ -286,18 +288,18 @@ fn a_stopped_run_ends_the_real_agents() {
     if gates::slow::<Codex>().is_none() {
         return;
     }
-    let late = || Reply::text("Too late.").delayed(Duration::from_secs(60));
-    let Some((world, id)) = claude_world(vec![Reply::text("One."), late()]) else { return };
+    let late = || ModelReply::text("Too late.").delayed(Duration::from_secs(60));
+    let Some((world, id)) = claude_world(vec![ModelReply::text("One."), late()]) else { return };
     add_reply(&world.hermetic, "r1", "claude", &id, "think long");
     let command = world.claude_without_plugin();
     let is_asked = || world.api.requests().len() >= 2;
     let result = stop_while_running(&world.hermetic, &command, "r1", is_asked);
     assert_eq!(result["outcome"], "stopped", "{result}");
-    let session = world.only_session(Which::All);
+    let session = world.only_session(SessionSelection::All);
     assert_eq!(session["live_runs"], 0, "{session:#}");
     drop(world);
 
-    let Some(world) = Thread::new(vec![Reply::text("One."), late()]) else { return };
+    let Some(world) = RepliedThread::new(vec![ModelReply::text("One."), late()]) else { return };
     add_reply(&world.hermetic, "r1", "codex", &world.thread, "think long");
     let command = world.codex.command(&world.hermetic, &world.api);
     let is_asked = || world.api.requests().len() >= 2;

@@ -7,13 +7,13 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::{Value, json};
-use testkit::slack::{Fault, SlackMessage, SlackThread, When};
+use testkit::slack::{FaultMoment, SlackFault, SlackMessage, SlackThread};
 use testkit::{SlackApi, SlackSetup};
 
+use crate::support::agent_home::{AgentHome, executable};
 use crate::support::codex_world::CodexWorld;
-use crate::support::patience::{PATIENCE, wait_for};
-use crate::support::scene::{Scene, executable};
-use crate::support::world::World;
+use crate::support::timeouts::{TIMEOUT, wait_for};
+use crate::support::world::ApiWorld;
 
 pub const RECEIVED: &str = "Your reply was received. It will now be run as a `resume`.\n\
                             **Note: to go on in the CLI at home, first quit";
@@ -24,55 +24,63 @@ pub const NOT_KNOWN: &str = "This thread is not known as a notification of `Turn
 
 const DELAY: Duration = Duration::from_millis(500);
 
-pub struct Service<'scene> {
+pub struct DaemonService<'scene> {
     pub slack: SlackApi,
-    scene: &'scene Scene,
+    agent_home: &'scene AgentHome,
     daemon: Child,
 }
 
-impl<'scene> Service<'scene> {
+impl<'scene> DaemonService<'scene> {
     /// Starts with Claude. `resume` is the content of the `[resume]` table in the config.
     #[track_caller]
-    pub fn with_claude(world: &'scene World, resume: &str) -> Service<'scene> {
+    pub fn with_claude(world: &'scene ApiWorld, resume: &str) -> DaemonService<'scene> {
         let command = world.claude.command(&world.hermetic, &world.api);
         let program = noting_runs(world, world.claude.program(), "");
-        Service::start(world, &command, &format!("claude = '{}'\n{resume}", program.display()))
+        DaemonService::start(
+            world,
+            &command,
+            &format!("claude = '{}'\n{resume}", program.display()),
+        )
     }
 
     #[track_caller]
-    pub fn with_codex(world: &'scene CodexWorld) -> Service<'scene> {
-        Service::with_codex_and(world, "")
+    pub fn with_codex(world: &'scene CodexWorld) -> DaemonService<'scene> {
+        DaemonService::with_codex_and(world, "")
     }
 
     /// Starts with Codex. `arguments` are passed to every resumed Codex.
     #[track_caller]
-    pub fn with_codex_and(world: &'scene CodexWorld, arguments: &str) -> Service<'scene> {
+    pub fn with_codex_and(world: &'scene CodexWorld, arguments: &str) -> DaemonService<'scene> {
         let command = world.codex.command(&world.hermetic, &world.api);
         let program = noting_runs(world, world.codex.program(), arguments);
-        Service::start(world, &command, &format!("codex = '{}'\n", program.display()))
+        DaemonService::start(world, &command, &format!("codex = '{}'\n", program.display()))
     }
 
     #[track_caller]
-    fn start(scene: &'scene Scene, agent: &Command, resume: &str) -> Service<'scene> {
+    fn start(
+        agent_home: &'scene AgentHome,
+        agent: &Command,
+        resume: &str,
+    ) -> DaemonService<'scene> {
         let slack = SlackApi::start(SlackSetup::default());
-        scene.configure(&format!(
+        agent_home.configure(&format!(
             "language = \"en\"\n[slack]\nbot_token = \"xoxb-loopback-bot\"\n\
              app_token = \"xapp-loopback-app\"\napi_url = \"{}\"\n\
              [destinations.dm]\ntarget_user_id = \"U0OWNER\"\n[features]\nreply_resume = true\n\
              [gate]\nenabled = false\n[resume]\n{resume}",
             slack.base_url()
         ));
-        let mut command = scene.hermetic.command(executable("turnbridge"));
+        let mut command = agent_home.hermetic.command(executable("turnbridge"));
         // The agents inherit their environment from the daemon.
         let variables = agent.get_envs();
         command.envs(variables.filter_map(|(name, value)| Some((name, value?))));
         // Its working folder does not matter.
-        command.env("TURNBRIDGE_SLACK_HASTE", "20").current_dir(scene.hermetic.root());
+        command.env("TURNBRIDGE_SLACK_TIME_SCALE", "20").current_dir(agent_home.hermetic.root());
         command.args(["daemon", "--foreground"]).stdin(Stdio::null());
         let daemon = command.spawn().expect("start the daemon");
-        let service = Service { slack, scene, daemon };
+        let service = DaemonService { slack, agent_home, daemon };
         wait_for("a daemon that hears Slack", || {
-            let status = scene.turnbridge(&["daemon", "status", "--json"]);
+            let status = agent_home.turnbridge(&["daemon", "status", "--json"]);
             match status["daemon"]["slack"]["state"] == "connected" {
                 true => Ok(()),
                 false => Err(format!("{status:#}\n{:#?}", service.log())),
@@ -87,7 +95,7 @@ impl<'scene> Service<'scene> {
         let parent = prompt.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
         wait_for(&format!("the thread of `{prompt}`"), || {
             // The order matters: a notice that leaves the outbox later is not in the threads yet.
-            let is_all_sent = self.scene.outbox().is_empty();
+            let is_all_sent = self.agent_home.outbox().is_empty();
             let threads = self.slack.threads();
             let of_prompt: Vec<_> =
                 threads.iter().filter(|thread| thread.parent.text == parent).collect();
@@ -140,20 +148,20 @@ impl<'scene> Service<'scene> {
 
     /// Returns the folders in which an agent was started for a reply, in order.
     pub fn runs(&self) -> Vec<PathBuf> {
-        let text = fs::read_to_string(runs_file(self.scene)).unwrap_or_default();
+        let text = fs::read_to_string(runs_file(self.agent_home)).unwrap_or_default();
         text.lines().map(PathBuf::from).collect()
     }
 
     /// Delays the next message to Slack, so that a run that does not wait for it fails the test.
     pub fn delay_the_receipt(&self) {
-        self.slack.fail("chat.postMessage", [Fault::Delay(When::Before, DELAY)]);
+        self.slack.fail("chat.postMessage", [SlackFault::Delay(FaultMoment::Before, DELAY)]);
     }
 
     /// SLV-37: the delayed receipt was in the thread before the only run began.
     #[track_caller]
     pub fn assert_received_before_the_run(&self, thread: &SlackThread) {
         assert_eq!(self.runs().len(), 1, "only the time of the last one is known");
-        let noted = fs::metadata(runs_file(self.scene)).and_then(|file| file.modified());
+        let noted = fs::metadata(runs_file(self.agent_home)).and_then(|file| file.modified());
         let noted = noted.expect("when the run was noted");
         let noted = noted.duration_since(UNIX_EPOCH).expect("a time after 1970").as_secs_f64();
         let receipts = self.wait_for_words(thread, &[RECEIVED]);
@@ -167,12 +175,12 @@ impl<'scene> Service<'scene> {
     #[track_caller]
     pub fn wait_for_ends(&self, expected: &[&str]) {
         wait_for(&format!("replies that end so: {expected:?}"), || {
-            let inbox = self.scene.turnbridge(&["inbox", "--json"]);
+            let inbox = self.agent_home.turnbridge(&["inbox", "--json"]);
             let replies = inbox["replies"].as_array().expect("replies");
             let is_over = replies.iter().all(|reply| reply["state"] == "finished");
             let outcomes = replies.iter().map(|reply| reply["result"]["outcome"].as_str());
             let ends: Vec<_> = outcomes.map(|outcome| outcome.unwrap_or("none")).collect();
-            match is_over && ends == expected && self.scene.outbox().is_empty() {
+            match is_over && ends == expected && self.agent_home.outbox().is_empty() {
                 true => Ok(()),
                 false => Err(format!("{inbox:#}\n{:#?}", self.log())),
             }
@@ -180,7 +188,7 @@ impl<'scene> Service<'scene> {
     }
 
     pub fn log(&self) -> Vec<Value> {
-        let hermetic = &self.scene.hermetic;
+        let hermetic = &self.agent_home.hermetic;
         let on_macos = hermetic.home().join("Library/Logs/turnbridge");
         let folders = [hermetic.state_dir().join("logs"), on_macos];
         let logs = folders.map(|folder| fs::read_to_string(folder.join("daemon.log")));
@@ -191,11 +199,11 @@ impl<'scene> Service<'scene> {
     /// Asserts that hooks, daemon and Slack reported no problem.
     #[track_caller]
     pub fn assert_no_problems(&self) {
-        self.scene.assert_no_problems();
+        self.agent_home.assert_no_problems();
         let log = self.log();
         let problems: Vec<_> = log.iter().filter(|entry| entry["level"] != "info").collect();
         assert!(problems.is_empty(), "the daemon had problems: {problems:#?}");
-        self.slack.wait_for_all_acked(PATIENCE);
+        self.slack.wait_for_all_acked(TIMEOUT);
         assert_eq!(self.slack.violations(), Vec::<String>::new());
     }
 
@@ -209,9 +217,9 @@ impl<'scene> Service<'scene> {
     }
 }
 
-impl Drop for Service<'_> {
+impl Drop for DaemonService<'_> {
     fn drop(&mut self) {
-        let mut command = self.scene.hermetic.command(executable("turnbridge"));
+        let mut command = self.agent_home.hermetic.command(executable("turnbridge"));
         let _ = command.args(["daemon", "stop"]).output();
         let _ = self.daemon.kill();
         let _ = self.daemon.wait();
@@ -220,9 +228,9 @@ impl Drop for Service<'_> {
 
 /// Writes a program that records the run and executes the agent with unchanged arguments.
 #[track_caller]
-fn noting_runs(scene: &Scene, agent: &Path, arguments: &str) -> PathBuf {
-    let program = scene.hermetic.root().join("resumed-agent");
-    let runs = runs_file(scene);
+fn noting_runs(agent_home: &AgentHome, agent: &Path, arguments: &str) -> PathBuf {
+    let program = agent_home.hermetic.root().join("resumed-agent");
+    let runs = runs_file(agent_home);
     let (runs, agent) = (runs.display(), agent.display());
     let script = format!(
         "#!/bin/sh\nprintf '%s\\n' \"$PWD\" >> '{runs}'\nexec '{agent}' {arguments} \"$@\"\n"
@@ -231,6 +239,6 @@ fn noting_runs(scene: &Scene, agent: &Path, arguments: &str) -> PathBuf {
     program
 }
 
-fn runs_file(scene: &Scene) -> PathBuf {
-    scene.hermetic.root().join("runs")
+fn runs_file(agent_home: &AgentHome) -> PathBuf {
+    agent_home.hermetic.root().join("runs")
 }

@@ -7,41 +7,41 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use testkit::{
-    Claude, Codex, Hermetic, MessagesApi, Reply, ResponsesApi, SlackApi, SlackSetup, Tmux,
+    Claude, Codex, Hermetic, MessagesApi, ModelReply, ResponsesApi, SlackApi, SlackSetup, Tmux,
 };
 
 use crate::replies::{claude_prompts, codex_prompt};
+use crate::support::agent_home::{AgentHome, SessionSelection, executable};
 use crate::support::gates;
-use crate::support::patience::{PATIENCE, wait_for};
-use crate::support::scene::{Scene, Which, executable};
+use crate::support::timeouts::{TIMEOUT, wait_for};
 
 const SETTINGS: &str = "{\n\t\"cleanupPeriodDays\": 99\n}";
 
 /// An empty home with both agents on the PATH and an unused Slack app.
-struct Site {
+struct SetupHome {
     slack: SlackApi,
     messages: MessagesApi,
     responses: ResponsesApi,
-    scene: Scene,
+    agent_home: AgentHome,
     command: Command,
     codex_config: String,
 }
 
-impl Site {
+impl SetupHome {
     #[track_caller]
-    fn new(claude: &Claude, codex: &Codex, answers: [&str; 2]) -> Site {
-        let script = || answers.map(Reply::text).to_vec();
+    fn new(claude: &Claude, codex: &Codex, answers: [&str; 2]) -> SetupHome {
+        let script = || answers.map(ModelReply::text).to_vec();
         let (messages, responses) = (MessagesApi::start(script()), ResponsesApi::start(script()));
-        let scene = Scene::new(Hermetic::new());
+        let agent_home = AgentHome::new(Hermetic::new());
         let slack = SlackApi::start(SlackSetup::default());
-        let hermetic = &scene.hermetic;
+        let hermetic = &agent_home.hermetic;
         fs::write(hermetic.claude_config_dir().join("settings.json"), SETTINGS).expect("settings");
         let programs = hermetic.root().join("programs");
         fs::create_dir_all(&programs).expect("make a folder");
         symlink(claude.program(), programs.join("claude")).expect("link claude");
         symlink(codex.program(), programs.join("codex")).expect("link codex");
 
-        scene.configure(&format!("[slack]\napi_url = \"{}\"\n", slack.base_url()));
+        agent_home.configure(&format!("[slack]\napi_url = \"{}\"\n", slack.base_url()));
         let mut command = hermetic.command(executable("turnbridge"));
         let agents = [claude.command(hermetic, &messages), codex.command(hermetic, &responses)];
         for agent in &agents {
@@ -49,14 +49,14 @@ impl Site {
         }
         let usual = std::env::var("PATH").unwrap_or_default();
         command.env("PATH", format!("{}:{usual}", programs.display()));
-        command.env("TURNBRIDGE_SLACK_HASTE", "20");
+        command.env("TURNBRIDGE_SLACK_TIME_SCALE", "20");
         let codex_config = hermetic.codex_home().join("config.toml");
         let codex_config = fs::read_to_string(codex_config).expect("Codex's config");
-        Site { slack, messages, responses, scene, command, codex_config }
+        SetupHome { slack, messages, responses, agent_home, command, codex_config }
     }
 
     fn turnbridge(&self, arguments: &[&str]) -> Command {
-        let mut command = self.scene.hermetic.command(executable("turnbridge"));
+        let mut command = self.agent_home.hermetic.command(executable("turnbridge"));
         command.envs(self.command.get_envs().filter_map(|(name, value)| Some((name, value?))));
         command.args(arguments);
         command
@@ -77,7 +77,7 @@ impl Site {
     fn check_uninstall(&self) {
         let output = self.turnbridge(&["uninstall", "--purge", "--yes"]).output().expect("run it");
         assert!(output.status.success(), "{output:?}");
-        let hermetic = &self.scene.hermetic;
+        let hermetic = &self.agent_home.hermetic;
         let settings = fs::read_to_string(hermetic.claude_config_dir().join("settings.json"));
         assert_eq!(settings.expect("settings.json"), SETTINGS);
         let config = fs::read_to_string(hermetic.codex_home().join("config.toml"));
@@ -88,7 +88,7 @@ impl Site {
     }
 }
 
-impl Drop for Site {
+impl Drop for SetupHome {
     fn drop(&mut self) {
         let _ = self.turnbridge(&["daemon", "stop"]).output();
     }
@@ -99,7 +99,7 @@ impl Drop for Site {
 fn without_a_terminal_a_notice_of_each_agent_arrives() {
     let Some(claude) = gates::fast::<Claude>() else { return };
     let Some(codex) = gates::fast::<Codex>() else { return };
-    let site = Site::new(&claude, &codex, ["A test run.", "unused"]);
+    let site = SetupHome::new(&claude, &codex, ["A test run.", "unused"]);
     let mut command = site.turnbridge(&["setup", "--user", "U0OWNER", "--no-service"]);
     command.args(["--bot-token-stdin", "--app-token-stdin"]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -117,10 +117,10 @@ fn without_a_terminal_a_notice_of_each_agent_arrives() {
     assert_eq!(parents, [prompt; 2]);
     // The daemon detects Codex's session, which may take a moment.
     wait_for("both sessions", || {
-        let sessions = site.scene.sessions(Which::All);
+        let sessions = site.agent_home.sessions(SessionSelection::All);
         if sessions.len() == 2 { Ok(()) } else { Err(format!("{sessions:#?}")) }
     });
-    site.scene.assert_no_problems();
+    site.agent_home.assert_no_problems();
     let doctor = site.turnbridge(&["doctor", "--json"]).output().expect("run the doctor");
     let found: serde_json::Value = serde_json::from_slice(&doctor.stdout).expect("JSON");
     assert_eq!(doctor.status.code(), Some(0), "{found:#}");
@@ -131,18 +131,18 @@ fn without_a_terminal_a_notice_of_each_agent_arrives() {
 fn x36_without_slack_a_turn_of_each_agent_is_on_the_board() {
     let Some(claude) = gates::slow::<Claude>() else { return };
     let Some(codex) = gates::slow::<Codex>() else { return };
-    let site = Site::new(&claude, &codex, ["A test run.", "unused"]);
+    let site = SetupHome::new(&claude, &codex, ["A test run.", "unused"]);
     let setup = ["setup", "--no-slack", "--no-service", "--codex", "notify"];
     let output = site.turnbridge(&setup).stdin(Stdio::null()).output().expect("run it");
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(said.matches("ok: the turn is on the board").count(), 2, "{said}");
-    assert_eq!(site.scene.sessions(Which::All).len(), 2);
+    assert_eq!(site.agent_home.sessions(SessionSelection::All).len(), 2);
     assert!(site.slack.calls().is_empty(), "{:?}", site.slack.calls());
     let doctor = site.turnbridge(&["doctor", "--json"]).output().expect("run the doctor");
     let found: serde_json::Value = serde_json::from_slice(&doctor.stdout).expect("JSON");
     assert_eq!(doctor.status.code(), Some(0), "{found:#}");
-    site.scene.assert_no_problems();
+    site.agent_home.assert_no_problems();
     site.check_uninstall();
 }
 
@@ -150,7 +150,7 @@ fn x36_without_slack_a_turn_of_each_agent_is_on_the_board() {
 fn slv_6_the_wizard_in_japanese_ends_with_replies_that_have_run() {
     let prompt =
         "「【Turnbridge 本番同等テスト】このメッセージはテスト実行です。」と言ってください";
-    check_wizard(Words {
+    check_wizard(WizardTexts {
         language: "ja",
         slack: "Slack を設定しますか？ [Y/n]",
         bot: "ボットトークン（xoxb-…、表示されません）：",
@@ -175,7 +175,7 @@ fn slv_6_the_wizard_in_japanese_ends_with_replies_that_have_run() {
 #[test]
 fn slv_6_the_wizard_in_english_ends_with_replies_that_have_run() {
     let prompt = "Please say: \"[Turnbridge end-to-end test] This message is a test run.\"";
-    check_wizard(Words {
+    check_wizard(WizardTexts {
         language: "en",
         slack: "Set up Slack? [Y/n]",
         bot: "Bot token (xoxb-..., it is not shown):",
@@ -197,7 +197,7 @@ fn slv_6_the_wizard_in_english_ends_with_replies_that_have_run() {
 }
 
 /// The wizard's texts in a language.
-struct Words {
+struct WizardTexts {
     language: &'static str,
     slack: &'static str,
     bot: &'static str,
@@ -218,13 +218,13 @@ struct Words {
 }
 
 #[track_caller]
-fn check_wizard(words: Words) {
+fn check_wizard(words: WizardTexts) {
     let Some(claude) = gates::slow::<Claude>() else { return };
     let Some(codex) = gates::slow::<Codex>() else { return };
-    let site = Site::new(&claude, &codex, ["A test run.", "Understood."]);
-    let talk = Talk {
+    let site = SetupHome::new(&claude, &codex, ["A test run.", "Understood."]);
+    let talk = WizardTerminal {
         tmux: Tmux::start(
-            &site.scene.hermetic,
+            &site.agent_home.hermetic,
             &site.turnbridge(&["setup", "--language", words.language]),
         ),
     };
@@ -234,7 +234,7 @@ fn check_wizard(words: Words) {
     let said = talk.see(words.write, 1);
     let code = said.lines().find_map(|line| line.trim().strip_prefix("turnbridge "));
     let code = code.expect("the words to write").trim();
-    site.slack.wait_for_sockets(1, PATIENCE);
+    site.slack.wait_for_sockets(1, TIMEOUT);
     site.slack.say(None, &format!("turnbridge {code}"));
     talk.answer(words.owner, 1, "y");
     talk.answer(words.claude, 1, "");
@@ -267,16 +267,16 @@ fn check_wizard(words: Words) {
     let asked: Vec<_> = site.responses.requests().iter().map(codex_prompt).collect();
     assert_eq!(asked, [words.prompt, "second reply"], "codex");
     assert_eq!(site.slack.violations(), Vec::<String>::new());
-    site.scene.assert_no_problems();
+    site.agent_home.assert_no_problems();
     site.check_uninstall();
 }
 
 /// The wizard in its terminal.
-struct Talk {
+struct WizardTerminal {
     tmux: Tmux,
 }
 
-impl Talk {
+impl WizardTerminal {
     /// Returns all output so far, without the terminal's own line breaks.
     fn said(&self) -> String {
         self.tmux.run(&["capture-pane", "-p", "-J", "-S", "-"])
@@ -285,7 +285,7 @@ impl Talk {
     /// Waits until this text was printed this many times.
     #[track_caller]
     fn see(&self, text: &str, times: usize) -> String {
-        let deadline = Instant::now() + 2 * PATIENCE;
+        let deadline = Instant::now() + 2 * TIMEOUT;
         loop {
             let said = self.said();
             if said.matches(text).count() >= times {

@@ -4,25 +4,25 @@ use std::fs;
 use std::process::Stdio;
 
 use serde_json::json;
-use testkit::Reply;
+use testkit::ModelReply;
 
 use crate::support::gates;
-use crate::support::patience::wait_for;
-use crate::support::terminal::{Terminal, state_of};
-use crate::support::world::{Which, World, stdout_of};
+use crate::support::terminal::{AgentTerminal, state_of};
+use crate::support::timeouts::wait_for;
+use crate::support::world::{ApiWorld, SessionSelection, stdout_of};
 
 /// A session has runs, and the end of one is not the end of the other.
 #[test]
 fn a_resumed_run_beside_the_terminal_leaves_its_session_alive() {
     let Some(claude) = gates::slow() else { return };
     let script = vec![
-        Reply::text("the terminal's answer"),
-        Reply::tool("Bash", json!({"command": "until test -e go; do sleep 0.1; done"})),
-        Reply::text("the side run's answer"),
-        Reply::text("the terminal's second answer"),
+        ModelReply::text("the terminal's answer"),
+        ModelReply::tool("Bash", json!({"command": "until test -e go; do sleep 0.1; done"})),
+        ModelReply::text("the side run's answer"),
+        ModelReply::text("the terminal's second answer"),
     ];
-    let world = World::new(claude, script);
-    let terminal = Terminal::start(&world);
+    let world = ApiWorld::new(claude, script);
+    let terminal = AgentTerminal::start(&world);
     terminal.submit("first prompt");
     let alone = terminal.wait_for_state("completed/ok");
     let id = alone["session_id"].as_str().expect("an id");
@@ -35,13 +35,13 @@ fn a_resumed_run_beside_the_terminal_leaves_its_session_alive() {
     let side = command.spawn().expect("start the side run");
     let side_pid = side.id();
     wait_for("the side run's tool", || {
-        let session = world.only_session(Which::Live);
+        let session = world.only_session(SessionSelection::Live);
         match session["last_event"] == "PreToolUse" {
             true => Ok(()),
             false => Err(format!("{session:#}")),
         }
     });
-    let both = world.only_session(Which::Live);
+    let both = world.only_session(SessionSelection::Live);
     assert_eq!(both["session_id"], id);
     assert_eq!((state_of(&both).as_str(), &both["live_runs"]), ("working", &json!(2)));
     let shown = world.show(id);
@@ -55,14 +55,14 @@ fn a_resumed_run_beside_the_terminal_leaves_its_session_alive() {
     fs::write(world.hermetic.project().join("go"), "").expect("let the side run go on");
     let output = side.wait_with_output().expect("wait for the side run");
     assert_eq!(stdout_of(&output), "the side run's answer\n");
-    let after = world.only_session(Which::Live);
+    let after = world.only_session(SessionSelection::Live);
     assert_eq!(state_of(&after), "completed/ok");
     assert_eq!(after["session_id"], id);
     assert_eq!((&after["pid"], &after["live_runs"]), (&json!(pid), &json!(1)));
 
     terminal.submit("second prompt");
     let second = wait_for("the second answer", || {
-        let session = world.only_session(Which::Live);
+        let session = world.only_session(SessionSelection::Live);
         match session["prompt"] == "second prompt" && state_of(&session) == "completed/ok" {
             true => Ok(session),
             false => Err(format!("{session:#}\n{}", terminal.tmux.screen())),
@@ -77,6 +77,6 @@ fn a_resumed_run_beside_the_terminal_leaves_its_session_alive() {
         ["the terminal's answer", "the side run's answer", "the terminal's second answer"]
     );
     terminal.exit();
-    assert_eq!(state_of(&world.only_session(Which::All)), "stopped");
+    assert_eq!(state_of(&world.only_session(SessionSelection::All)), "stopped");
     world.assert_no_problems();
 }

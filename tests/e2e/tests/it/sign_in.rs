@@ -8,21 +8,21 @@ use std::process::{Child, Stdio};
 use serde_json::json;
 use testkit::Hermetic;
 
-use crate::board::{Board, screenshot};
+use crate::board::{BoardDaemon, screenshot};
+use crate::support::agent_home::{AgentHome, executable};
 use crate::support::gates;
-use crate::support::patience::wait_for;
-use crate::support::scene::{Scene, executable};
+use crate::support::timeouts::wait_for;
 
 /// Runs `turnbridge board --open`, with an opener that runs `script` at its end.
-fn open_board(scene: &Scene, script: &str) -> Child {
-    let bin = scene.hermetic.root().join("opener");
+fn open_board(agent_home: &AgentHome, script: &str) -> Child {
+    let bin = agent_home.hermetic.root().join("opener");
     fs::create_dir_all(&bin).expect("make a folder");
-    let seen = scene.hermetic.root().join("opened");
+    let seen = agent_home.hermetic.root().join("opened");
     let _ = fs::remove_file(&seen);
     let path = bin.join(if cfg!(target_os = "macos") { "open" } else { "xdg-open" });
     let text = format!("#!/bin/sh\nprintf '%s\\n' \"$1\" >> '{}'\n{script}\n", seen.display());
     testkit::write_program(&path, &text);
-    let mut command = scene.hermetic.command(executable("turnbridge"));
+    let mut command = agent_home.hermetic.command(executable("turnbridge"));
     command.args(["board", "--open"]).env("PATH", &bin).env("DISPLAY", ":99");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     command.spawn().expect("start turnbridge board")
@@ -30,9 +30,10 @@ fn open_board(scene: &Scene, script: &str) -> Child {
 
 /// Returns the address of the opener's `number`th call.
 #[track_caller]
-fn opened(scene: &Scene, number: usize) -> String {
+fn opened(agent_home: &AgentHome, number: usize) -> String {
     wait_for("an address", || {
-        let text = fs::read_to_string(scene.hermetic.root().join("opened")).unwrap_or_default();
+        let text =
+            fs::read_to_string(agent_home.hermetic.root().join("opened")).unwrap_or_default();
         let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
         whole.lines().nth(number).map(str::to_owned).ok_or(text)
     })
@@ -55,12 +56,12 @@ fn shown_code(child: &mut Child) -> String {
 #[test]
 fn the_page_in_the_state_folder_signs_a_browser_in_once() {
     let Some(mut browser) = gates::browser() else { return };
-    let scene = Scene::new(Hermetic::new());
-    let board = Board::start(&scene, None, "language = \"en\"\n");
+    let agent_home = AgentHome::new(Hermetic::new());
+    let board = BoardDaemon::start(&agent_home, None, "language = \"en\"\n");
     let token = board.url.split_once('#').expect("a token").1;
-    let mut child = open_board(&scene, "exit 0");
-    let address = opened(&scene, 0);
-    let page = scene.hermetic.state_dir().join("board-open.html");
+    let mut child = open_board(&agent_home, "exit 0");
+    let address = opened(&agent_home, 0);
+    let page = agent_home.hermetic.state_dir().join("board-open.html");
     assert_eq!(address, format!("file://{}", page.display()));
     let text = fs::read_to_string(&page).expect("the page");
     browser.open(&address);
@@ -75,7 +76,7 @@ fn the_page_in_the_state_folder_signs_a_browser_in_once() {
     browser.wait_for("#connection", "Live");
     assert_eq!(browser.order("report", json!({}))["complaints"], json!([]));
     // A copy of the page leads to the form.
-    let copy = scene.hermetic.root().join("copy.html");
+    let copy = agent_home.hermetic.root().join("copy.html");
     fs::write(&copy, text).expect("write a copy");
     browser.open(&format!("file://{}", copy.display()));
     browser.wait_for("#sign-in .why", "Type the code");
@@ -85,13 +86,13 @@ fn the_page_in_the_state_folder_signs_a_browser_in_once() {
 #[test]
 fn a_browser_that_cannot_read_the_page_is_signed_in_by_the_code() {
     let Some(mut browser) = gates::browser() else { return };
-    let scene = Scene::new(Hermetic::new());
-    let board = Board::start(&scene, None, "language = \"en\"\n");
+    let agent_home = AgentHome::new(Hermetic::new());
+    let board = BoardDaemon::start(&agent_home, None, "language = \"en\"\n");
     let plain = board.url.split_once('#').expect("a token").0.to_owned();
     // The opener accepts the address, but no browser opens the page.
-    let mut child = open_board(&scene, "exit 0");
+    let mut child = open_board(&agent_home, "exit 0");
     let code = shown_code(&mut child);
-    assert_eq!(opened(&scene, 1), plain);
+    assert_eq!(opened(&agent_home, 1), plain);
     browser.open(&plain);
     browser.wait_for("#sign-in h2", "Sign in to the board");
     browser.wait_for("#code-hint", "turnbridge board --code");
@@ -131,9 +132,9 @@ fn a_browser_that_cannot_read_the_page_is_signed_in_by_the_code() {
 #[test]
 fn five_wrong_codes_are_told_on_the_page_and_in_the_terminal() {
     let Some(mut browser) = gates::browser() else { return };
-    let scene = Scene::new(Hermetic::new());
-    let board = Board::start(&scene, None, "language = \"en\"\n");
-    let mut child = open_board(&scene, "exit 3");
+    let agent_home = AgentHome::new(Hermetic::new());
+    let board = BoardDaemon::start(&agent_home, None, "language = \"en\"\n");
+    let mut child = open_board(&agent_home, "exit 3");
     let code = shown_code(&mut child);
     browser.open(board.url.split_once('#').expect("a token").0);
     for told in
@@ -154,10 +155,10 @@ fn five_wrong_codes_are_told_on_the_page_and_in_the_terminal() {
 #[test]
 fn a_page_of_somebody_else_can_neither_read_nor_frame_nor_sign_in() {
     let Some(mut browser) = gates::browser() else { return };
-    let scene = Scene::new(Hermetic::new());
-    let board = Board::start(&scene, None, "language = \"en\"\n");
+    let agent_home = AgentHome::new(Hermetic::new());
+    let board = BoardDaemon::start(&agent_home, None, "language = \"en\"\n");
     let (plain, token) = board.url.split_once('#').expect("a token");
-    let evil = scene.hermetic.root().join("evil.html");
+    let evil = agent_home.hermetic.root().join("evil.html");
     fs::write(&evil, "<!doctype html><title>evil</title>").expect("write a page");
     browser.open(&format!("file://{}", evil.display()));
     let script = format!(

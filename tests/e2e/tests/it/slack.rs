@@ -5,35 +5,35 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use testkit::slack::SlackThread;
-use testkit::{Claude, Reply, Script, SlackApi, SlackSetup};
+use testkit::{Claude, ModelReply, Script, SlackApi, SlackSetup};
 
+use crate::support::agent_home::AgentHome;
 use crate::support::gates;
-use crate::support::scene::Scene;
-use crate::support::terminal::Terminal;
-use crate::support::world::{Which, World, executable, stdout_of};
+use crate::support::terminal::AgentTerminal;
+use crate::support::world::{ApiWorld, SessionSelection, executable, stdout_of};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-struct Bridge {
+struct ClaudeSlackWorld {
     slack: SlackApi,
-    world: World,
+    world: ApiWorld,
 }
 
-impl Bridge {
-    fn new(claude: Claude, script: impl Into<Script>, gate: bool) -> Bridge {
+impl ClaudeSlackWorld {
+    fn new(claude: Claude, script: impl Into<Script>, gate: bool) -> ClaudeSlackWorld {
         let slack = SlackApi::start(SlackSetup::default());
-        let world = World::with_gate(claude, script);
+        let world = ApiWorld::with_gate(claude, script);
         world.configure(&format!(
             "[slack]\nbot_token = \"xoxb-loopback-bot\"\napi_url = \"{}\"\n\
              [destinations.dm]\ntarget_user_id = \"U0OWNER\"\n[gate]\nenabled = {gate}\n",
             slack.base_url()
         ));
-        Bridge { slack, world }
+        ClaudeSlackWorld { slack, world }
     }
 
     fn claude(&self) -> Command {
         let mut command = self.world.claude();
-        command.env("TURNBRIDGE_SLACK_HASTE", "20");
+        command.env("TURNBRIDGE_SLACK_TIME_SCALE", "20");
         command
     }
 
@@ -45,10 +45,10 @@ impl Bridge {
 }
 
 #[track_caller]
-pub fn threads(slack: &SlackApi, scene: &Scene, count: usize) -> Vec<SlackThread> {
-    testkit::wait_until(PATIENCE, &format!("{count} threads and an empty outbox"), || {
+pub fn threads(slack: &SlackApi, agent_home: &AgentHome, count: usize) -> Vec<SlackThread> {
+    testkit::wait_until(TIMEOUT, &format!("{count} threads and an empty outbox"), || {
         let threads = slack.threads();
-        (threads.len() >= count && scene.outbox().is_empty()).then_some(())
+        (threads.len() >= count && agent_home.outbox().is_empty()).then_some(())
     });
     let threads = slack.threads();
     assert_eq!(threads.len(), count, "{threads:#?}");
@@ -66,12 +66,12 @@ fn a_long_answer_of_the_real_claude_is_one_thread_with_every_part() {
     let section = "## Result 結果 🎉\n\nThe type is `Vec<T>` & all is well.\n\n\
                    | a | b |\n| --- | --- |\n| 1 | 2 |\n\n```rust\nlet x = a < b && c > d;\n```\n\n";
     let answer = section.repeat(30_000 / section.chars().count() + 1);
-    let bridge = Bridge::new(claude, vec![Reply::text(&answer)], false);
-    let mut command = bridge.claude();
+    let slack_world = ClaudeSlackWorld::new(claude, vec![ModelReply::text(&answer)], false);
+    let mut command = slack_world.claude();
     command.args(["-p", "show me <!channel> everything"]);
     let printed = stdout_of(&command.output().expect("run claude"));
     assert_eq!(printed.trim_end(), answer.trim_end());
-    let thread = bridge.threads(1).remove(0);
+    let thread = slack_world.threads(1).remove(0);
     assert_eq!(thread.parent.text, "show me &lt;!channel&gt; everything");
     let parts = thread.replies.len();
     assert!(parts >= 8, "{parts} parts");
@@ -89,71 +89,71 @@ fn a_long_answer_of_the_real_claude_is_one_thread_with_every_part() {
     ] {
         assert_eq!(all.matches(piece).count(), sections, "{piece}");
     }
-    let routes = bridge.world.routes();
+    let routes = slack_world.world.routes();
     assert_eq!(routes.len(), 1, "{routes:?}");
     assert_eq!(routes[0]["thread_ts"], json!(thread.parent.ts));
-    let session = bridge.world.only_session(Which::All);
+    let session = slack_world.world.only_session(SessionSelection::All);
     assert_eq!(routes[0]["session_id"], session["session_id"]);
-    assert_eq!(routes[0]["cwd"], json!(bridge.world.hermetic.project()));
-    bridge.world.assert_no_problems();
+    assert_eq!(routes[0]["cwd"], json!(slack_world.world.hermetic.project()));
+    slack_world.world.assert_no_problems();
 }
 
 #[test]
 fn tools_speech_and_resumption_each_make_one_thread_with_the_right_prompt() {
     let Some(claude) = gates::slow() else { return };
     let script = vec![
-        Reply::tool("Bash", json!({"command": "echo one", "description": "Say one"})),
-        Reply::text("One was said."),
-        Reply::tool("mcp__plugin_turnbridge_voice__speak", json!({"text": "Said."})),
-        Reply::text("Spoken."),
-        Reply::text("Resumed and done."),
+        ModelReply::tool("Bash", json!({"command": "echo one", "description": "Say one"})),
+        ModelReply::text("One was said."),
+        ModelReply::tool("mcp__plugin_turnbridge_voice__speak", json!({"text": "Said."})),
+        ModelReply::text("Spoken."),
+        ModelReply::text("Resumed and done."),
     ];
-    let bridge = Bridge::new(claude, script, true);
-    let mut command = bridge.claude();
+    let slack_world = ClaudeSlackWorld::new(claude, script, true);
+    let mut command = slack_world.claude();
     command.args(["--allowedTools", "Bash"]);
-    let terminal = Terminal::start_command(&bridge.world, &command);
+    let terminal = AgentTerminal::start_command(&slack_world.world, &command);
     terminal.submit("say one");
     let session = terminal.wait_for_state("completed/ok");
-    let thread = bridge.threads(1).remove(0);
+    let thread = slack_world.threads(1).remove(0);
     assert_eq!(thread.parent.text, "say one");
     // Its answer before the request to speak, and the one after.
     assert_eq!(texts(&thread), ["One was said.", "Spoken."]);
     terminal.exit();
 
-    let mut command = bridge.claude();
+    let mut command = slack_world.claude();
     let id = session["session_id"].as_str().expect("an id");
     command.args(["-r", id, "-p", "go on"]);
     assert_eq!(stdout_of(&command.output().expect("run claude")), "Resumed and done.\n");
-    let threads = bridge.threads(2);
+    let threads = slack_world.threads(2);
     let resumed = threads.iter().find(|thread| thread.parent.text == "go on").expect("its thread");
     assert_eq!(texts(resumed), ["Resumed and done."]);
     let sessions: Vec<Value> =
-        bridge.world.routes().iter().map(|route| route["session_id"].clone()).collect();
+        slack_world.world.routes().iter().map(|route| route["session_id"].clone()).collect();
     assert_eq!(sessions, [json!(id), json!(id)]);
-    bridge.world.assert_no_problems();
+    slack_world.world.assert_no_problems();
 }
 
 #[test]
 fn with_slack_down_for_the_whole_turn_the_next_turn_brings_both() {
     let Some(claude) = gates::slow() else { return };
-    let script = vec![Reply::text("First."), Reply::text("Second.")];
-    let bridge = Bridge::new(claude, script, false);
-    bridge.slack.down();
+    let script = vec![ModelReply::text("First."), ModelReply::text("Second.")];
+    let slack_world = ClaudeSlackWorld::new(claude, script, false);
+    slack_world.slack.down();
     let run = |prompt: &str| {
-        let mut command = bridge.claude();
+        let mut command = slack_world.claude();
         command.args(["-p", prompt]);
         stdout_of(&command.output().expect("run claude"))
     };
     assert_eq!(run("one"), "First.\n");
-    testkit::wait_until(PATIENCE, "a failed attempt", || {
-        let outbox = bridge.world.outbox();
+    testkit::wait_until(TIMEOUT, "a failed attempt", || {
+        let outbox = slack_world.world.outbox();
         outbox.first().is_some_and(|notice| notice["attempts"] == 1).then_some(())
     });
-    bridge.slack.up();
+    slack_world.slack.up();
     // The first is due again after ten seconds; the next hook's notifier delivers it then.
     std::thread::sleep(Duration::from_secs(11));
     assert_eq!(run("two"), "Second.\n");
-    let threads = bridge.threads(2);
+    let threads = slack_world.threads(2);
     let mut prompts: Vec<_> = threads.iter().map(|thread| thread.parent.text.as_str()).collect();
     prompts.sort_unstable();
     assert_eq!(prompts, ["one", "two"]);
@@ -164,43 +164,43 @@ fn with_slack_down_for_the_whole_turn_the_next_turn_brings_both() {
 #[test]
 fn a_stop_hook_made_by_hand_finds_the_prompt_in_the_transcript() {
     let Some(claude) = gates::slow() else { return };
-    let bridge = Bridge::new(claude, vec![Reply::text("By hand.")], true);
+    let slack_world = ClaudeSlackWorld::new(claude, vec![ModelReply::text("By hand.")], true);
     let program = executable("turnbridge");
     let command = format!("'{}' notify --tool claude", program.display());
     let settings =
         json!({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": command}]}]}});
-    let path = bridge.world.hermetic.claude_config_dir().join("settings.json");
+    let path = slack_world.world.hermetic.claude_config_dir().join("settings.json");
     std::fs::write(path, settings.to_string()).expect("write settings.json");
-    let mut command = bridge.world.claude_without_plugin();
-    command.env("TURNBRIDGE_SLACK_HASTE", "20").args(["-p", "with my own hands"]);
+    let mut command = slack_world.world.claude_without_plugin();
+    command.env("TURNBRIDGE_SLACK_TIME_SCALE", "20").args(["-p", "with my own hands"]);
     assert_eq!(stdout_of(&command.output().expect("run claude")), "By hand.\n");
-    let thread = bridge.threads(1).remove(0);
+    let thread = slack_world.threads(1).remove(0);
     assert_eq!(thread.parent.text, "with my own hands");
     assert_eq!(texts(&thread), ["By hand."]);
-    bridge.world.assert_no_problems();
+    slack_world.world.assert_no_problems();
 }
 
 #[test]
 fn that_the_agent_waits_is_told_to_who_wants_it() {
     let Some(claude) = gates::slow() else { return };
     let script = vec![
-        Reply::tool("Bash", json!({"command": "touch x", "description": "Touch it"})),
-        Reply::text("Touched."),
+        ModelReply::tool("Bash", json!({"command": "touch x", "description": "Touch it"})),
+        ModelReply::text("Touched."),
     ];
-    let bridge = Bridge::new(claude, script, false);
-    let path = bridge.world.hermetic.config_dir().join("config.toml");
+    let slack_world = ClaudeSlackWorld::new(claude, script, false);
+    let path = slack_world.world.hermetic.config_dir().join("config.toml");
     let config = std::fs::read_to_string(path).expect("read config.toml");
-    bridge.world.configure(&format!("{config}[notify]\nwaiting = true\n"));
-    let terminal = Terminal::start_command(&bridge.world, &bridge.claude());
+    slack_world.world.configure(&format!("{config}[notify]\nwaiting = true\n"));
+    let terminal = AgentTerminal::start_command(&slack_world.world, &slack_world.claude());
     terminal.submit("touch it");
     terminal.wait_for_dialog();
-    let thread = bridge.threads(1).remove(0);
+    let thread = slack_world.threads(1).remove(0);
     assert_eq!(thread.parent.text, "touch it");
     assert_eq!(texts(&thread), ["Waiting for you: `Bash`"]);
     terminal.tmux.send_key("Enter");
     terminal.wait_for_state("completed/ok");
-    let threads = bridge.threads(2);
+    let threads = slack_world.threads(2);
     assert!(threads.iter().any(|thread| texts(thread) == ["Touched."]), "{threads:#?}");
     terminal.exit();
-    bridge.world.assert_no_problems();
+    slack_world.world.assert_no_problems();
 }

@@ -7,30 +7,30 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use testkit::{Claude, Reply, Script};
+use testkit::{Claude, ModelReply, Script};
 
 use crate::support::gates::{self, note};
 use crate::support::hosts::pairs;
-use crate::support::patience::{PATIENCE, wait_for};
-use crate::support::terminal::Terminal;
-use crate::support::world::{Which, World, stdout_of};
+use crate::support::terminal::AgentTerminal;
+use crate::support::timeouts::{TIMEOUT, wait_for};
+use crate::support::world::{ApiWorld, SessionSelection, stdout_of};
 
 const TOOL: &str = "mcp__plugin_turnbridge_voice__speak";
 const REASON: &str = "CVI check failed: /cvi:speak not called";
 
-fn speak(text: &str) -> Reply {
-    Reply::tool(TOOL, json!({"text": text}))
+fn speak(text: &str) -> ModelReply {
+    ModelReply::tool(TOOL, json!({"text": text}))
 }
 
 /// Adds a sound card without output: ALSA's null device plays as fast as it can.
-fn add_silent_sound_card(world: &World) {
+fn add_silent_sound_card(world: &ApiWorld) {
     let path = world.hermetic.home().join(".asoundrc");
     fs::write(path, "pcm.!default { type null }\nctl.!default { type null }\n")
         .expect("write .asoundrc");
 }
 
 /// Returns for each request to the model whether it contains the gate's reason.
-fn reminded(world: &World) -> Vec<bool> {
+fn reminded(world: &ApiWorld) -> Vec<bool> {
     let requests = world.api.requests();
     requests.iter().map(|request| request.to_string().contains(REASON)).collect()
 }
@@ -39,11 +39,14 @@ fn reminded(world: &World) -> Vec<bool> {
 #[test]
 fn an_interactive_turn_ends_once_when_the_agent_has_spoken_and_keeps_both_answers() {
     let Some(claude) = gates::fast() else { return };
-    let script =
-        vec![Reply::text("The bug is fixed."), speak("I fixed the bug."), Reply::text("Spoken.")];
-    let world = World::with_gate(claude, script);
+    let script = vec![
+        ModelReply::text("The bug is fixed."),
+        speak("I fixed the bug."),
+        ModelReply::text("Spoken."),
+    ];
+    let world = ApiWorld::with_gate(claude, script);
     add_silent_sound_card(&world);
-    let terminal = Terminal::start(&world);
+    let terminal = AgentTerminal::start(&world);
     terminal.submit("fix the bug");
     let session = terminal.wait_for_state("completed/ok");
     assert_eq!(reminded(&world), [false, true, true]);
@@ -67,8 +70,8 @@ fn an_interactive_turn_ends_once_when_the_agent_has_spoken_and_keeps_both_answer
     world.assert_no_problems();
 }
 
-fn first_turn(world: &World) -> Value {
-    let session = world.only_session(Which::All);
+fn first_turn(world: &ApiWorld) -> Value {
+    let session = world.only_session(SessionSelection::All);
     let shown = world.show(session["session_id"].as_str().unwrap_or_default());
     shown["turns"][0].clone()
 }
@@ -90,7 +93,7 @@ impl Headless {
     fn run(
         claude: Claude,
         script: impl Into<Script>,
-        prepare: impl Fn(&World, &mut Command),
+        prepare: impl Fn(&ApiWorld, &mut Command),
     ) -> Headless {
         Headless::run_prompt(claude, "do it", script, prepare)
     }
@@ -100,9 +103,9 @@ impl Headless {
         claude: Claude,
         prompt: &str,
         script: impl Into<Script>,
-        prepare: impl Fn(&World, &mut Command),
+        prepare: impl Fn(&ApiWorld, &mut Command),
     ) -> Headless {
-        let world = World::with_gate(claude, script);
+        let world = ApiWorld::with_gate(claude, script);
         world.configure("[gate]\nheadless = true\n");
         add_silent_sound_card(&world);
         let mut command = world.claude();
@@ -127,7 +130,7 @@ fn write_settings(folder: &Path, name: &str, settings: &Value) {
 #[test]
 fn a_script_gets_its_answer_and_only_whoever_wants_it_hears_more() {
     let Some(claude) = gates::slow() else { return };
-    let world = World::with_gate(claude, vec![Reply::text("The first answer.")]);
+    let world = ApiWorld::with_gate(claude, vec![ModelReply::text("The first answer.")]);
     let mut command = world.claude();
     command.args(["-p", "do it"]);
     assert_eq!(stdout_of(&command.output().expect("run claude")), "The first answer.\n");
@@ -135,7 +138,8 @@ fn a_script_gets_its_answer_and_only_whoever_wants_it_hears_more() {
     drop(world);
 
     let Some(claude) = gates::slow() else { return };
-    let script = vec![Reply::text("The first answer."), Reply::text("The second answer.")];
+    let script =
+        vec![ModelReply::text("The first answer."), ModelReply::text("The second answer.")];
     let run = Headless::run(claude, script, |_, _| {});
     assert_eq!(run.answer, "The second answer.\n");
     assert_eq!(run.rules, ["not_spoken", "reminded"]);
@@ -155,8 +159,9 @@ fn with_the_sandbox_on_in_any_layer_no_turn_is_held() {
     cases.push((vec![("project/settings", &off), ("user/settings.local", &on)], "not_spoken"));
     for (files, rule) in cases {
         let Some(claude) = gates::slow() else { return };
-        let script = vec![Reply::text("Done."), speak("It is done."), Reply::text("Said.")];
-        let world = World::with_gate(claude, script);
+        let script =
+            vec![ModelReply::text("Done."), speak("It is done."), ModelReply::text("Said.")];
+        let world = ApiWorld::with_gate(claude, script);
         add_silent_sound_card(&world);
         for (file, settings) in &files {
             let (layer, name) = file.split_once('/').expect("a layer and a name");
@@ -166,7 +171,7 @@ fn with_the_sandbox_on_in_any_layer_no_turn_is_held() {
             };
             write_settings(&folder, &format!("{name}.json"), settings);
         }
-        let terminal = Terminal::start(&world);
+        let terminal = AgentTerminal::start(&world);
         terminal.submit("do it");
         let session = terminal.wait_for_state("completed/ok");
         let held = rule == "not_spoken";
@@ -183,15 +188,16 @@ fn with_the_sandbox_on_in_any_layer_no_turn_is_held() {
 #[test]
 fn the_person_is_shown_once_that_the_sandbox_switches_the_gate_off() {
     let Some(claude) = gates::slow() else { return };
-    let world = World::with_gate(claude, vec![Reply::text("One."), Reply::text("Two.")]);
+    let world =
+        ApiWorld::with_gate(claude, vec![ModelReply::text("One."), ModelReply::text("Two.")]);
     let on = json!({"sandbox": {"enabled": true}});
     write_settings(&world.hermetic.project().join(".claude"), "settings.json", &on);
-    let terminal = Terminal::start(&world);
+    let terminal = AgentTerminal::start(&world);
     terminal.submit("first");
     let note = "CVI is disabled in sandbox mode";
-    terminal.tmux.wait_for(note, PATIENCE);
+    terminal.tmux.wait_for(note, TIMEOUT);
     terminal.submit("second");
-    terminal.tmux.wait_for("Two.", PATIENCE);
+    terminal.tmux.wait_for("Two.", TIMEOUT);
     world.wait_for_decisions(&["sandbox", "sandbox"]);
     terminal.wait_for_state("completed/ok");
     let screen = terminal.tmux.screen();
@@ -204,22 +210,23 @@ fn the_person_is_shown_once_that_the_sandbox_switches_the_gate_off() {
 #[test]
 fn with_the_sandbox_on_the_tool_still_speaks() {
     let Some(claude) = gates::slow() else { return };
-    let run = Headless::run(claude, vec![speak("Hello."), Reply::text("Said.")], |world, _| {
-        let on = json!({"sandbox": {"enabled": true}});
-        write_settings(&world.hermetic.claude_config_dir(), "settings.json", &on);
-    });
+    let run =
+        Headless::run(claude, vec![speak("Hello."), ModelReply::text("Said.")], |world, _| {
+            let on = json!({"sandbox": {"enabled": true}});
+            write_settings(&world.hermetic.claude_config_dir(), "settings.json", &on);
+        });
     assert_eq!(run.rules, ["sandbox"]);
     assert!(run.asked.contains("Speaking."), "{}", run.asked);
 }
 
 #[test]
 fn speech_by_every_way_in_the_same_turn_lets_it_end() {
-    let skill = |name: &str| Reply::tool("Skill", json!({"skill": name, "args": "Done."}));
+    let skill = |name: &str| ModelReply::tool("Skill", json!({"skill": name, "args": "Done."}));
     for script in [
-        vec![speak("Done."), Reply::text("Said.")],
-        vec![skill("turnbridge:speak"), speak("Done."), Reply::text("Said.")],
-        vec![skill("turnbridge:speak"), Reply::text("Said.")],
-        vec![skill("cvi:speak"), Reply::text("Said.")],
+        vec![speak("Done."), ModelReply::text("Said.")],
+        vec![skill("turnbridge:speak"), speak("Done."), ModelReply::text("Said.")],
+        vec![skill("turnbridge:speak"), ModelReply::text("Said.")],
+        vec![skill("cvi:speak"), ModelReply::text("Said.")],
     ] {
         let Some(claude) = gates::slow() else { return };
         let run = Headless::run(claude, script.clone(), add_cvi);
@@ -228,17 +235,17 @@ fn speech_by_every_way_in_the_same_turn_lets_it_end() {
     }
     // The skill's name without the plugin's, where only one plugin has it.
     let Some(claude) = gates::slow() else { return };
-    let run = Headless::run(claude, vec![skill("speak"), Reply::text("Said.")], |_, _| {});
+    let run = Headless::run(claude, vec![skill("speak"), ModelReply::text("Said.")], |_, _| {});
     assert_eq!(run.rules, ["spoken"]);
     for prompt in ["/turnbridge:speak Done.", "/cvi:speak Done."] {
         let Some(claude) = gates::slow() else { return };
-        let run = Headless::run_prompt(claude, prompt, vec![Reply::text("Said.")], add_cvi);
+        let run = Headless::run_prompt(claude, prompt, vec![ModelReply::text("Said.")], add_cvi);
         assert_eq!(run.rules, ["spoken"], "{prompt}");
     }
 }
 
 /// Adds a plugin with the original's name and command.
-fn add_cvi(world: &World, command: &mut Command) {
+fn add_cvi(world: &ApiWorld, command: &mut Command) {
     let plugin = world.hermetic.root().join("cvi");
     write_settings(
         &plugin.join(".claude-plugin"),
@@ -253,17 +260,17 @@ fn add_cvi(world: &World, command: &mut Command) {
 
 #[test]
 fn what_is_no_speech_of_this_turn_does_not_let_it_end() {
-    let unknown = Reply::tool("Skill", json!({"skill": "cvi:speak", "args": "Done."}));
+    let unknown = ModelReply::tool("Skill", json!({"skill": "cvi:speak", "args": "Done."}));
     let Some(claude) = gates::slow() else { return };
-    let run = Headless::run(claude, vec![unknown, Reply::text("Done.")], |_, _| {});
+    let run = Headless::run(claude, vec![unknown, ModelReply::text("Done.")], |_, _| {});
     assert_eq!(run.rules[0], "not_spoken");
 
     let Some(claude) = gates::slow() else { return };
     let agent = json!({"description": "Speak", "prompt": "SUBAGENT: speak", "subagent_type": "general-purpose"});
     let script = Script::new()
-        .then(Reply::tool("Agent", agent))
-        .then(Reply::text("Done."))
-        .on("SUBAGENT", vec![speak("I am only the helper."), Reply::text("Spoken.")]);
+        .then(ModelReply::tool("Agent", agent))
+        .then(ModelReply::text("Done."))
+        .on("SUBAGENT", vec![speak("I am only the helper."), ModelReply::text("Spoken.")]);
     let run = Headless::run(claude, script, |_, _| {});
     assert!(run.asked.contains("Speaking."), "the sub-agent has not spoken: {}", run.asked);
     assert_eq!(run.rules[0], "not_spoken");
@@ -271,7 +278,7 @@ fn what_is_no_speech_of_this_turn_does_not_let_it_end() {
 
 #[test]
 fn an_attempt_that_cannot_succeed_is_not_asked_for_again() {
-    let script = || vec![speak("Done."), Reply::text("It cannot be said.")];
+    let script = || vec![speak("Done."), ModelReply::text("It cannot be said.")];
     let Some(claude) = gates::slow() else { return };
     let run = Headless::run(claude, script(), |world, command| {
         let empty = world.hermetic.root().join("no-programs");
@@ -294,7 +301,7 @@ fn an_attempt_that_cannot_succeed_is_not_asked_for_again() {
 #[test]
 fn the_option_of_the_plugin_turns_the_gate_off() {
     let Some(claude) = gates::slow() else { return };
-    let run = Headless::run(claude, vec![Reply::text("Done.")], |world, _| {
+    let run = Headless::run(claude, vec![ModelReply::text("Done.")], |world, _| {
         let options = json!({"pluginConfigs": {"turnbridge@inline": {"options": {"gate": false}}}});
         write_settings(&world.hermetic.claude_config_dir(), "settings.json", &options);
     });
@@ -311,13 +318,13 @@ fn the_next_prompt_ends_the_speech_and_is_a_turn_of_its_own() {
     }
     let script = vec![
         speak(&"This goes on and on. ".repeat(20_000)),
-        Reply::text("Speaking at length."),
-        Reply::text("A second answer."),
-        Reply::text("And no speech."),
+        ModelReply::text("Speaking at length."),
+        ModelReply::text("A second answer."),
+        ModelReply::text("And no speech."),
     ];
-    let world = World::with_gate(claude, script);
+    let world = ApiWorld::with_gate(claude, script);
     add_silent_sound_card(&world);
-    let terminal = Terminal::start(&world);
+    let terminal = AgentTerminal::start(&world);
     terminal.submit("tell me everything");
     terminal.wait_for_state("completed/ok");
     let engines = engines_of(&world);
@@ -341,7 +348,7 @@ fn the_next_prompt_ends_the_speech_and_is_a_turn_of_its_own() {
 }
 
 /// Returns the process ids of the engines that speak in this world.
-fn engines_of(world: &World) -> Vec<String> {
+fn engines_of(world: &ApiWorld) -> Vec<String> {
     let home = format!("HOME={}", world.hermetic.home().display());
     let found = Command::new("pgrep").args(["-x", "espeak-ng"]).output().expect("run pgrep");
     let pids = String::from_utf8_lossy(&found.stdout).into_owned();

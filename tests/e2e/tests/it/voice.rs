@@ -4,16 +4,16 @@ use std::fs;
 use std::process::{Command, Output};
 
 use serde_json::json;
-use testkit::Reply;
+use testkit::ModelReply;
 
 use crate::support::gates;
-use crate::support::patience::wait_for;
-use crate::support::world::{World, stdout_of};
+use crate::support::timeouts::wait_for;
+use crate::support::world::{ApiWorld, stdout_of};
 
 const TOOL: &str = "mcp__plugin_turnbridge_voice__speak";
 
 /// Adds an engine that records its text and then speaks until it is ended.
-fn add_engine(world: &World) {
+fn add_engine(world: &ApiWorld) {
     let folder = world.hermetic.root().join("engines");
     fs::create_dir(&folder).expect("create a folder");
     let name = if cfg!(target_os = "macos") { "say" } else { "spd-say" };
@@ -26,7 +26,7 @@ fn add_engine(world: &World) {
 
 /// Runs Claude. Returns its answer, and the engine's input. The engine speaks until then.
 #[track_caller]
-fn run(world: &World, command: &mut Command) -> (String, String) {
+fn run(world: &ApiWorld, command: &mut Command) -> (String, String) {
     add_engine(world);
     let folders = std::env::var("PATH").expect("a PATH");
     command.env("PATH", format!("{}/engines:{folders}", world.hermetic.root().display()));
@@ -55,9 +55,11 @@ fn is_alive(pid: &str) -> bool {
 #[test]
 fn a_summary_is_spoken_through_the_mcp_tool_and_outlives_claude() {
     let Some(claude) = gates::fast() else { return };
-    let script =
-        vec![Reply::tool(TOOL, json!({"text": "All tests pass."})), Reply::text("The tests pass.")];
-    let world = World::new(claude, script);
+    let script = vec![
+        ModelReply::tool(TOOL, json!({"text": "All tests pass."})),
+        ModelReply::text("The tests pass."),
+    ];
+    let world = ApiWorld::new(claude, script);
     let mut command = world.claude();
     command.args(["-p", "run the tests"]);
     let (answer, said) = run(&world, &mut command);
@@ -71,8 +73,9 @@ fn a_summary_is_spoken_through_the_mcp_tool_and_outlives_claude() {
 #[test]
 fn a_typed_speak_command_brings_the_model_to_the_tool() {
     let Some(claude) = gates::slow() else { return };
-    let script = vec![Reply::tool(TOOL, json!({"text": "Hello there."})), Reply::text("Said.")];
-    let world = World::new(claude, script);
+    let script =
+        vec![ModelReply::tool(TOOL, json!({"text": "Hello there."})), ModelReply::text("Said.")];
+    let world = ApiWorld::new(claude, script);
     let mut command = world.claude();
     command.args(["-p", "/turnbridge:speak Hello there."]);
     let (answer, said) = run(&world, &mut command);

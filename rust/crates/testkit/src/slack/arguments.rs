@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::http_wire::Request;
+use crate::http_wire::HttpRequest;
 
 /// The place of the token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub(super) struct ApiCall {
     pub(super) is_get: bool,
     pub(super) content_type: Option<String>,
     pub(super) token: Option<(String, TokenPlace)>,
-    pub(super) arguments: Arguments,
+    pub(super) arguments: CallArguments,
     pub(super) is_json: bool,
     /// Slack's warning about an accepted request.
     pub(super) warning: Option<&'static str>,
@@ -27,11 +27,11 @@ pub(super) struct ApiCall {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Arguments(pub(super) Map<String, Value>);
+pub(super) struct CallArguments(pub(super) Map<String, Value>);
 
 impl ApiCall {
     /// Parses a request. Returns `None` if the path is not the Web API's.
-    pub(super) fn read(request: &Request) -> Option<ApiCall> {
+    pub(super) fn read(request: &HttpRequest) -> Option<ApiCall> {
         let method = request.path.strip_prefix("/api/")?.to_owned();
         let mut call = ApiCall {
             method,
@@ -87,7 +87,7 @@ impl ApiCall {
     }
 }
 
-impl Arguments {
+impl CallArguments {
     /// Returns an argument as text. JSON may contain numbers and booleans where a form contains
     /// their spelling. Empty counts as absent.
     pub(super) fn text(&self, name: &str) -> Option<String> {
@@ -116,13 +116,13 @@ impl Arguments {
 }
 
 /// Decodes a form. Returns `None` if an escape is broken or the text is not UTF-8.
-fn decode_form(form: &str) -> Option<Arguments> {
+fn decode_form(form: &str) -> Option<CallArguments> {
     let mut fields = Map::new();
     for pair in form.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         fields.insert(decode_percent(name)?, decode_percent(value)?.into());
     }
-    Some(Arguments(fields))
+    Some(CallArguments(fields))
 }
 
 fn decode_percent(text: &str) -> Option<String> {
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     fn post(content_type: &str, body: &str) -> ApiCall {
-        let request = Request {
+        let request = HttpRequest {
             method: "POST".to_owned(),
             path: "/api/apps.connections.open".to_owned(),
             query: String::new(),

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::methods::Refusal;
+use super::methods::MethodError;
 
 const BLOCKS: usize = 50;
 /// The limit of all `markdown` blocks of a message together.
@@ -23,7 +23,7 @@ const UNCHECKED_TYPES: [&str; 9] = [
     "video",
 ];
 
-pub(super) fn check_blocks(blocks: &[Value]) -> Result<(), Refusal> {
+pub(super) fn check_blocks(blocks: &[Value]) -> Result<(), MethodError> {
     if blocks.len() > BLOCKS {
         return Err(invalid(&format!("no more than {BLOCKS} items allowed"), "/blocks"));
     }
@@ -34,12 +34,12 @@ pub(super) fn check_blocks(blocks: &[Value]) -> Result<(), Refusal> {
     let markdown: usize = markdown.map(count_text).sum();
     let all: usize = blocks.iter().map(count_text).sum();
     if markdown > MARKDOWN || all > ALL_TEXT {
-        return Err(Refusal::new("msg_blocks_too_long"));
+        return Err(MethodError::new("msg_blocks_too_long"));
     }
     Ok(())
 }
 
-fn check_block(block: &Value, at: &str) -> Result<(), Refusal> {
+fn check_block(block: &Value, at: &str) -> Result<(), MethodError> {
     let Some(kind) = block["type"].as_str() else {
         return Err(invalid("missing required field: type", at));
     };
@@ -67,7 +67,7 @@ fn check_block(block: &Value, at: &str) -> Result<(), Refusal> {
     }
 }
 
-fn check_section(block: &Value, at: &str) -> Result<(), Refusal> {
+fn check_section(block: &Value, at: &str) -> Result<(), MethodError> {
     let anything = ["mrkdwn", "plain_text"];
     match (&block["text"], block["fields"].as_array()) {
         (Value::Null, None) => Err(invalid("missing required field: text", at)),
@@ -76,7 +76,7 @@ fn check_section(block: &Value, at: &str) -> Result<(), Refusal> {
     }
 }
 
-fn check_elements<'a>(block: &'a Value, most: usize, at: &str) -> Result<&'a [Value], Refusal> {
+fn check_elements<'a>(block: &'a Value, most: usize, at: &str) -> Result<&'a [Value], MethodError> {
     let place = format!("{at}/elements");
     match block["elements"].as_array() {
         None => Err(invalid("missing required field: elements", at)),
@@ -90,7 +90,7 @@ fn check_elements<'a>(block: &'a Value, most: usize, at: &str) -> Result<&'a [Va
     }
 }
 
-fn check_button(element: &Value, at: &str) -> Result<(), Refusal> {
+fn check_button(element: &Value, at: &str) -> Result<(), MethodError> {
     check_length(&element["action_id"], 255, &format!("{at}/action_id"))?;
     if element["type"] != "button" {
         return Ok(());
@@ -99,7 +99,12 @@ fn check_button(element: &Value, at: &str) -> Result<(), Refusal> {
     check_text_object(&element["text"], &["plain_text"], 75, &format!("{at}/text"))
 }
 
-fn check_text_object(text: &Value, types: &[&str], most: usize, at: &str) -> Result<(), Refusal> {
+fn check_text_object(
+    text: &Value,
+    types: &[&str],
+    most: usize,
+    at: &str,
+) -> Result<(), MethodError> {
     if !text["type"].as_str().is_some_and(|kind| types.contains(&kind)) {
         return Err(invalid("must be a valid text object", at));
     }
@@ -109,7 +114,7 @@ fn check_text_object(text: &Value, types: &[&str], most: usize, at: &str) -> Res
     check_length(&text["text"], most, &format!("{at}/text"))
 }
 
-fn check_length(text: &Value, most: usize, at: &str) -> Result<(), Refusal> {
+fn check_length(text: &Value, most: usize, at: &str) -> Result<(), MethodError> {
     match text.as_str() {
         Some(text) if text.chars().count() > most => {
             Err(invalid(&format!("must be less than {} characters", most + 1), at))
@@ -133,6 +138,6 @@ fn count_text(value: &Value) -> usize {
     }
 }
 
-fn invalid(what: &str, at: &str) -> Refusal {
-    Refusal::explained("invalid_blocks", &format!("{what} [json-pointer:{at}]"))
+fn invalid(what: &str, at: &str) -> MethodError {
+    MethodError::explained("invalid_blocks", &format!("{what} [json-pointer:{at}]"))
 }

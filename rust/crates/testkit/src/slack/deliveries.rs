@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::events;
-use super::faults::Random;
+use super::faults::FaultRng;
 use super::setup::SlackSetup;
 
 /// One attempt to deliver an event to the app.
 #[derive(Clone, Debug)]
-pub struct Delivery {
+pub struct EventDelivery {
     /// The event's id, which is the same in all its deliveries. Empty if it is no event, like a
     /// button click.
     pub event_id: String,
@@ -50,7 +50,7 @@ pub struct Ack {
 
 /// The form of the next envelope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum EnvelopeShape {
     Whole,
     /// In this many frames.
     Fragments(usize),
@@ -58,7 +58,7 @@ pub enum Shape {
     Twice,
 }
 
-enum Progress {
+enum EventProgress {
     /// The time of the next delivery.
     Due(Instant),
     /// Sent; the time at which it counts as lost.
@@ -67,13 +67,13 @@ enum Progress {
     Lost,
 }
 
-struct Event {
+struct QueuedEvent {
     id: String,
     kind: String,
     ts: Option<String>,
     payload: Value,
     attempts: u32,
-    progress: Progress,
+    progress: EventProgress,
 }
 
 struct Sent {
@@ -86,11 +86,11 @@ struct Sent {
 
 #[derive(Default)]
 pub(super) struct Deliveries {
-    events: Vec<Event>,
-    log: Vec<Delivery>,
+    events: Vec<QueuedEvent>,
+    log: Vec<EventDelivery>,
     envelopes: BTreeMap<String, Sent>,
     acks: Vec<Ack>,
-    random: Random,
+    random: FaultRng,
 }
 
 /// An envelope on its way to a socket.
@@ -120,8 +120,15 @@ impl Deliveries {
     }
 
     fn push(&mut self, id: String, kind: &str, ts: Option<String>, payload: Value, now: Instant) {
-        let progress = Progress::Due(now);
-        self.events.push(Event { id, kind: kind.to_owned(), ts, payload, attempts: 0, progress });
+        let progress = EventProgress::Due(now);
+        self.events.push(QueuedEvent {
+            id,
+            kind: kind.to_owned(),
+            ts,
+            payload,
+            attempts: 0,
+            progress,
+        });
     }
 
     /// Returns the next due envelope. `choices` are the candidate sockets; each call chooses again.
@@ -129,10 +136,11 @@ impl Deliveries {
         &mut self,
         setup: &SlackSetup,
         choices: &[u64],
-        shape: Shape,
+        shape: EnvelopeShape,
         now: Instant,
     ) -> Option<Option<Outgoing>> {
-        let is_due = |event: &Event| matches!(event.progress, Progress::Due(at) if at <= now);
+        let is_due =
+            |event: &QueuedEvent| matches!(event.progress, EventProgress::Due(at) if at <= now);
         let index = self.events.iter().position(is_due)?;
         let envelope_id = self.random.next_uuid();
         let socket = match choices {
@@ -142,7 +150,7 @@ impl Deliveries {
         let event = &mut self.events[index];
         let attempt = event.attempts;
         event.attempts += 1;
-        self.log.push(Delivery {
+        self.log.push(EventDelivery {
             event_id: event.id.clone(),
             envelope_id: envelope_id.clone(),
             ts: event.ts.clone(),
@@ -155,9 +163,9 @@ impl Deliveries {
             event.fail(setup, now);
             return Some(None);
         };
-        event.progress = Progress::Sent(now + setup.ack_within);
+        event.progress = EventProgress::Sent(now + setup.ack_within);
         let text = events::envelope(&envelope_id, &event.kind, &event.payload, attempt).to_string();
-        let times = if shape == Shape::Twice { 2 } else { 1 };
+        let times = if shape == EnvelopeShape::Twice { 2 } else { 1 };
         let sent = Sent { event: index, delivery: self.log.len() - 1, times, acks: 0 };
         self.envelopes.insert(envelope_id, sent);
         Some(Some(Outgoing { socket, text }))
@@ -166,7 +174,7 @@ impl Deliveries {
     /// Schedules retries of events without an ack in time.
     pub(super) fn expire(&mut self, setup: &SlackSetup, now: Instant) {
         for event in &mut self.events {
-            if let Progress::Sent(until) = event.progress
+            if let EventProgress::Sent(until) = event.progress
                 && until <= now
             {
                 event.fail(setup, until);
@@ -182,7 +190,7 @@ impl Deliveries {
             let is_last = delivery.retry_attempt + 1 == event.attempts;
             if delivery.socket == Some(socket)
                 && is_last
-                && matches!(event.progress, Progress::Sent(_))
+                && matches!(event.progress, EventProgress::Sent(_))
             {
                 event.fail(setup, now);
             }
@@ -215,21 +223,21 @@ impl Deliveries {
         delivery.acked_at.get_or_insert(now);
         let event_id = event.id.clone();
         self.acks.push(Ack { envelope_id: envelope_id.to_owned(), event_id, socket, at: now });
-        if !matches!(event.progress, Progress::Acked(_)) {
-            event.progress = Progress::Acked(delivery.retry_attempt);
+        if !matches!(event.progress, EventProgress::Acked(_)) {
+            event.progress = EventProgress::Acked(delivery.retry_attempt);
         }
         Ok(())
     }
 
     pub(super) fn next_change(&self) -> Option<Instant> {
         let changes = self.events.iter().filter_map(|event| match event.progress {
-            Progress::Due(at) | Progress::Sent(at) => Some(at),
-            Progress::Acked(_) | Progress::Lost => None,
+            EventProgress::Due(at) | EventProgress::Sent(at) => Some(at),
+            EventProgress::Acked(_) | EventProgress::Lost => None,
         });
         changes.min()
     }
 
-    pub(super) fn log(&self) -> Vec<Delivery> {
+    pub(super) fn log(&self) -> Vec<EventDelivery> {
         self.log.clone()
     }
 
@@ -239,27 +247,27 @@ impl Deliveries {
 
     pub(super) fn fates(&self) -> Vec<EventFate> {
         let events = self.events.iter().filter(|event| !event.id.is_empty());
-        let fate = |event: &Event| EventFate {
+        let fate = |event: &QueuedEvent| EventFate {
             event_id: event.id.clone(),
             ts: event.ts.clone(),
             deliveries: event.attempts,
             acked_attempt: match event.progress {
-                Progress::Acked(attempt) => Some(attempt),
+                EventProgress::Acked(attempt) => Some(attempt),
                 _ => None,
             },
-            lost: matches!(event.progress, Progress::Lost),
+            lost: matches!(event.progress, EventProgress::Lost),
         };
         events.map(fate).collect()
     }
 }
 
-impl Event {
+impl QueuedEvent {
     /// Records a failed attempt.
     fn fail(&mut self, setup: &SlackSetup, now: Instant) {
         let retries = if self.kind == "events_api" { &setup.retry_after[..] } else { &[] };
         self.progress = match retries.get(self.attempts as usize - 1) {
-            Some(wait) => Progress::Due(now + *wait),
-            None => Progress::Lost,
+            Some(wait) => EventProgress::Due(now + *wait),
+            None => EventProgress::Lost,
         };
     }
 }
@@ -270,21 +278,21 @@ mod tests {
 
     use super::*;
 
-    struct Books {
+    struct DeliveryTest {
         deliveries: Deliveries,
         setup: SlackSetup,
         start: Instant,
     }
 
-    impl Books {
-        fn new() -> Books {
+    impl DeliveryTest {
+        fn new() -> DeliveryTest {
             let setup = SlackSetup {
                 ack_within: Duration::from_secs(3),
                 retry_after: [0, 60, 300].map(Duration::from_secs),
                 ..SlackSetup::default()
             };
             let mut books =
-                Books { deliveries: Deliveries::default(), setup, start: Instant::now() };
+                DeliveryTest { deliveries: Deliveries::default(), setup, start: Instant::now() };
             let event = json!({"type": "message", "ts": "1.000001"});
             books.deliveries.raise(&books.setup, event, Duration::ZERO, books.start);
             books
@@ -298,7 +306,8 @@ mod tests {
         fn sent(&mut self, seconds: u64, sockets: &[u64]) -> Option<Value> {
             let now = self.at(seconds);
             self.deliveries.expire(&self.setup, now);
-            let due = self.deliveries.next_due(&self.setup, sockets, Shape::Whole, now)??;
+            let due =
+                self.deliveries.next_due(&self.setup, sockets, EnvelopeShape::Whole, now)??;
             Some(serde_json::from_str(&due.text).unwrap())
         }
 
@@ -316,7 +325,7 @@ mod tests {
 
     #[test]
     fn what_is_not_acked_comes_again_at_once_then_after_one_and_five_minutes() {
-        let mut books = Books::new();
+        let mut books = DeliveryTest::new();
         let first = books.sent(0, &[1]).unwrap();
         assert_eq!((&first["retry_attempt"], &first["retry_reason"]), (&json!(0), &json!("")));
         assert!(books.sent(2, &[1]).is_none());
@@ -334,7 +343,7 @@ mod tests {
 
     #[test]
     fn an_event_without_a_socket_arrives_as_a_retry() {
-        let mut books = Books::new();
+        let mut books = DeliveryTest::new();
         assert!(books.sent(0, &[]).is_none());
         assert_eq!(books.sent(0, &[7]).unwrap()["retry_attempt"], 1);
         assert_eq!(books.deliveries.log()[0].socket, None);
@@ -342,7 +351,7 @@ mod tests {
 
     #[test]
     fn an_ack_ends_the_retries_whichever_delivery_it_is_for() {
-        let mut books = Books::new();
+        let mut books = DeliveryTest::new();
         let first = books.sent(0, &[1]).unwrap();
         books.sent(3, &[2]).unwrap();
         assert_eq!(books.ack(&first, 1), Ok(()));
@@ -352,7 +361,7 @@ mod tests {
 
     #[test]
     fn what_was_on_its_way_to_a_socket_that_ends_comes_again() {
-        let mut books = Books::new();
+        let mut books = DeliveryTest::new();
         books.sent(0, &[1]).unwrap();
         let now = books.at(1);
         books.deliveries.socket_ended(&books.setup, 2, now);
@@ -363,7 +372,7 @@ mod tests {
 
     #[test]
     fn a_wrong_ack_is_seen() {
-        let mut books = Books::new();
+        let mut books = DeliveryTest::new();
         let sent = books.sent(0, &[1]).unwrap();
         assert_eq!(books.ack(&sent, 2), Err("acked an envelope of another socket"));
         assert_eq!(books.ack(&sent, 1), Ok(()));

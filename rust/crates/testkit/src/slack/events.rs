@@ -4,10 +4,10 @@
 use serde_json::{Value, json};
 
 use super::setup::SlackSetup;
-use super::workspace::{Metadata, SlackMessage, Workspace};
+use super::workspace::{Metadata, SlackMessage, SlackWorkspace};
 
 /// Returns the event of a new message by any author: the app receives its own posts too.
-pub(super) fn message_posted(workspace: &Workspace, message: &SlackMessage) -> Value {
+pub(super) fn message_posted(workspace: &SlackWorkspace, message: &SlackMessage) -> Value {
     let mut event = workspace.as_json(message, Metadata::Hidden);
     event["channel"] = message.channel.as_str().into();
     event["event_ts"] = message.ts.as_str().into();
@@ -17,7 +17,7 @@ pub(super) fn message_posted(workspace: &Workspace, message: &SlackMessage) -> V
 
 /// Returns the event of an edit; the text is one level deeper than in a new message.
 pub(super) fn message_changed(
-    workspace: &Workspace,
+    workspace: &SlackWorkspace,
     before: &SlackMessage,
     after: &SlackMessage,
     ts: &str,
@@ -30,7 +30,11 @@ pub(super) fn message_changed(
     })
 }
 
-pub(super) fn message_deleted(workspace: &Workspace, before: &SlackMessage, ts: &str) -> Value {
+pub(super) fn message_deleted(
+    workspace: &SlackWorkspace,
+    before: &SlackMessage,
+    ts: &str,
+) -> Value {
     json!({
         "type": "message", "subtype": "message_deleted", "hidden": true, "deleted_ts": before.ts,
         "previous_message": workspace.as_json(before, Metadata::Hidden),

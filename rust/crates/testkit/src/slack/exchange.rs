@@ -6,10 +6,10 @@ use std::time::SystemTime;
 use serde_json::{Value, json};
 
 use super::arguments::ApiCall;
-use super::faults::{Fault, When};
-use super::methods::{self, Answer, Refusal, TokenKind};
-use super::server::{Shared, State};
-use crate::http_wire::Request;
+use super::faults::{FaultMoment, SlackFault};
+use super::methods::{self, CallToken, MethodError, MethodResult};
+use super::server::{SlackServerShared, SlackServerState};
+use crate::http_wire::HttpRequest;
 
 /// One call of the Web API as the server received it.
 #[derive(Clone, Debug)]
@@ -19,12 +19,12 @@ pub struct SlackCall {
     pub http_method: String,
     /// The arguments without the token. Those of a form are text, nested ones too.
     pub arguments: Value,
-    pub token: TokenKind,
+    pub token: CallToken,
     pub content_type: Option<String>,
-    pub fault: Fault,
+    pub fault: SlackFault,
     /// Whether Slack executed the call, whatever response the client got.
     pub applied: bool,
-    pub outcome: Outcome,
+    pub outcome: CallOutcome,
     /// The value of the header `x-slack-req-id`.
     pub request_id: String,
     /// The time of receipt.
@@ -33,7 +33,7 @@ pub struct SlackCall {
 
 /// The response that the client got.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum CallOutcome {
     Ok,
     /// `ok: false` with this error.
     Error(String),
@@ -54,7 +54,7 @@ pub(super) enum Ending {
     Hang,
 }
 
-struct Response {
+struct RecordedResponse {
     status: u16,
     content_type: &'static str,
     headers: Vec<(&'static str, String)>,
@@ -64,7 +64,7 @@ struct Response {
 const JSON: &str = "application/json; charset=utf-8";
 const HTML: &str = "text/html; charset=utf-8";
 
-pub(super) fn exchange(shared: &Shared, request: &Request) -> Ending {
+pub(super) fn exchange(shared: &SlackServerShared, request: &HttpRequest) -> Ending {
     let Some(call) = ApiCall::read(request) else {
         return Ending::Respond(page(404, "Not Found").into_bytes());
     };
@@ -74,7 +74,7 @@ pub(super) fn exchange(shared: &Shared, request: &Request) -> Ending {
         given.is_some_and(|given| value == "*" || given == value)
     };
     let fault = shared.lock().faults.next_of(&call.method, has);
-    if let Fault::Delay(When::Before, pause) = fault {
+    if let SlackFault::Delay(FaultMoment::Before, pause) = fault {
         shared.pause(pause);
     }
     // One lock for the execution and the log, so that their orders agree.
@@ -88,7 +88,7 @@ pub(super) fn exchange(shared: &Shared, request: &Request) -> Ending {
     };
     // A post is an event too.
     shared.notify();
-    if let Fault::Delay(When::After, pause) = fault {
+    if let SlackFault::Delay(FaultMoment::After, pause) = fault {
         shared.pause(pause);
         if !shared.lock().is_up() {
             return Ending::Reset;
@@ -98,11 +98,11 @@ pub(super) fn exchange(shared: &Shared, request: &Request) -> Ending {
 }
 
 fn answer(
-    state: &mut State,
+    state: &mut SlackServerState,
     socket_base: &str,
     call: &ApiCall,
-    fault: &Fault,
-    request: &Request,
+    fault: &SlackFault,
+    request: &HttpRequest,
     at: SystemTime,
 ) -> Ending {
     let answer = lets_run(fault).then(|| methods::run(&mut state.workspace, call));
@@ -110,9 +110,9 @@ fn answer(
     let request_id = format!("loopback-{}", state.calls.len() + 1);
     let token = methods::token_kind(&state.workspace, call);
     let scopes = match token {
-        TokenKind::Bot => Some(state.workspace.setup.bot_scopes.join(",")),
-        TokenKind::App => Some(state.workspace.setup.app_scopes.join(",")),
-        TokenKind::Unknown | TokenKind::Missing => None,
+        CallToken::Bot => Some(state.workspace.setup.bot_scopes.join(",")),
+        CallToken::App => Some(state.workspace.setup.app_scopes.join(",")),
+        CallToken::Unknown | CallToken::Missing => None,
     };
     let (outcome, ending) = strike(fault, || {
         let (outcome, mut response) = respond(answer, call, socket_base);
@@ -135,61 +135,70 @@ fn answer(
     ending
 }
 
-fn lets_run(fault: &Fault) -> bool {
+fn lets_run(fault: &SlackFault) -> bool {
     match fault {
-        Fault::Pass | Fault::Delay(..) | Fault::CutBody | Fault::BrokenJson => true,
-        Fault::Reset(when) | Fault::Hang(when) => *when == When::After,
-        Fault::Status(when, _) => *when == When::After,
-        Fault::Error(when, _) => *when == When::After,
-        Fault::RateLimited(_) | Fault::Html | Fault::Refuse => false,
+        SlackFault::Pass | SlackFault::Delay(..) | SlackFault::CutBody | SlackFault::BrokenJson => {
+            true
+        }
+        SlackFault::Reset(when) | SlackFault::Hang(when) => *when == FaultMoment::After,
+        SlackFault::Status(when, _) => *when == FaultMoment::After,
+        SlackFault::Error(when, _) => *when == FaultMoment::After,
+        SlackFault::RateLimited(_) | SlackFault::Html | SlackFault::Refuse => false,
     }
 }
 
-fn strike(fault: &Fault, respond: impl FnOnce() -> (Outcome, Response)) -> (Outcome, Ending) {
+fn strike(
+    fault: &SlackFault,
+    respond: impl FnOnce() -> (CallOutcome, RecordedResponse),
+) -> (CallOutcome, Ending) {
     match fault {
-        Fault::Pass | Fault::Delay(..) => {
+        SlackFault::Pass | SlackFault::Delay(..) => {
             let (outcome, response) = respond();
             (outcome, Ending::Respond(response.into_bytes()))
         }
-        Fault::Reset(_) | Fault::Refuse => (Outcome::Reset, Ending::Reset),
-        Fault::Hang(_) => (Outcome::Hung, Ending::Hang),
-        Fault::Status(_, status) => {
+        SlackFault::Reset(_) | SlackFault::Refuse => (CallOutcome::Reset, Ending::Reset),
+        SlackFault::Hang(_) => (CallOutcome::Hung, Ending::Hang),
+        SlackFault::Status(_, status) => {
             let bytes = page(*status, "upstream connect error").into_bytes();
-            (Outcome::Status(*status), Ending::Respond(bytes))
+            (CallOutcome::Status(*status), Ending::Respond(bytes))
         }
-        Fault::Error(_, error) => {
-            let response = refusal_response(Refusal::new(error));
-            (Outcome::Error(error.clone()), Ending::Respond(response.into_bytes()))
+        SlackFault::Error(_, error) => {
+            let response = refusal_response(MethodError::new(error));
+            (CallOutcome::Error(error.clone()), Ending::Respond(response.into_bytes()))
         }
-        Fault::RateLimited(seconds) => {
-            let refusal = Refusal::rate_limited(*seconds);
-            let outcome = Outcome::Error(refusal.error.clone());
+        SlackFault::RateLimited(seconds) => {
+            let refusal = MethodError::rate_limited(*seconds);
+            let outcome = CallOutcome::Error(refusal.error.clone());
             (outcome, Ending::Respond(refusal_response(refusal).into_bytes()))
         }
-        Fault::CutBody => {
+        SlackFault::CutBody => {
             let response = respond().1;
             let body_left = response.body.len() / 2;
             let mut bytes = response.into_bytes();
             bytes.truncate(bytes.len() - body_left);
-            (Outcome::Unreadable, Ending::Cut(bytes))
+            (CallOutcome::Unreadable, Ending::Cut(bytes))
         }
-        Fault::BrokenJson => {
+        SlackFault::BrokenJson => {
             let mut response = respond().1;
             let half = response.body.len() / 2;
             let end = (half..).find(|index| response.body.is_char_boundary(*index)).unwrap_or(0);
             response.body.truncate(end);
-            (Outcome::Unreadable, Ending::Respond(response.into_bytes()))
+            (CallOutcome::Unreadable, Ending::Respond(response.into_bytes()))
         }
-        Fault::Html => {
+        SlackFault::Html => {
             let bytes = page(200, "Please sign in to the network").into_bytes();
-            (Outcome::Unreadable, Ending::Respond(bytes))
+            (CallOutcome::Unreadable, Ending::Respond(bytes))
         }
     }
 }
 
-fn respond(answer: Option<Answer>, call: &ApiCall, socket_base: &str) -> (Outcome, Response) {
-    match answer.unwrap_or_else(|| Err(Refusal::new("internal_error"))) {
-        Err(refusal) => (Outcome::Error(refusal.error.clone()), refusal_response(refusal)),
+fn respond(
+    answer: Option<MethodResult>,
+    call: &ApiCall,
+    socket_base: &str,
+) -> (CallOutcome, RecordedResponse) {
+    match answer.unwrap_or_else(|| Err(MethodError::new("internal_error"))) {
+        Err(refusal) => (CallOutcome::Error(refusal.error.clone()), refusal_response(refusal)),
         Ok(success) => {
             let mut body = Value::Object(success.fields);
             body["ok"] = true.into();
@@ -202,18 +211,23 @@ fn respond(answer: Option<Answer>, call: &ApiCall, socket_base: &str) -> (Outcom
                 body["response_metadata"]["warnings"] = json!(warnings);
             }
             let body = body.to_string();
-            let response = Response { status: 200, content_type: JSON, headers: Vec::new(), body };
-            (Outcome::Ok, response)
+            let response =
+                RecordedResponse { status: 200, content_type: JSON, headers: Vec::new(), body };
+            (CallOutcome::Ok, response)
         }
     }
 }
 
-fn refusal_response(refusal: Refusal) -> Response {
+fn refusal_response(refusal: MethodError) -> RecordedResponse {
     let mut body = Value::Object(refusal.fields);
     body["ok"] = false.into();
     body["error"] = refusal.error.into();
-    let mut response =
-        Response { status: 200, content_type: JSON, headers: Vec::new(), body: body.to_string() };
+    let mut response = RecordedResponse {
+        status: 200,
+        content_type: JSON,
+        headers: Vec::new(),
+        body: body.to_string(),
+    };
     if let Some(seconds) = refusal.retry_after_seconds {
         response.status = 429;
         response.headers.push(("retry-after", seconds.to_string()));
@@ -221,12 +235,12 @@ fn refusal_response(refusal: Refusal) -> Response {
     response
 }
 
-fn page(status: u16, text: &str) -> Response {
+fn page(status: u16, text: &str) -> RecordedResponse {
     let body = format!("<!DOCTYPE html><html><body>{text}</body></html>");
-    Response { status, content_type: HTML, headers: Vec::new(), body }
+    RecordedResponse { status, content_type: HTML, headers: Vec::new(), body }
 }
 
-impl Response {
+impl RecordedResponse {
     fn into_bytes(self) -> Vec<u8> {
         // The grammar requires the reason phrase, and no client reads it.
         let mut head = format!(

@@ -6,27 +6,27 @@ use std::time::Duration;
 
 /// Whether Slack has executed the call before the fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum When {
+pub enum FaultMoment {
     Before,
     After,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum SlackFault {
     /// No fault: lets one call of a script pass.
     Pass,
     /// Resets the next new connection before a byte is read. It applies to connections, whatever
     /// the method.
     Refuse,
-    Reset(When),
+    Reset(FaultMoment),
     /// No response until the client's timeout.
-    Hang(When),
+    Hang(FaultMoment),
     /// The response of a proxy or a failing server: this status and a body that is no JSON.
-    Status(When, u16),
+    Status(FaultMoment, u16),
     /// Delayed, but in order.
-    Delay(When, Duration),
+    Delay(FaultMoment, Duration),
     /// `ok: false` with this error.
-    Error(When, String),
+    Error(FaultMoment, String),
     /// 429 with this `Retry-After`, in seconds. The call was not executed.
     RateLimited(u64),
     /// Executed, but the connection ends in the middle of the response's body.
@@ -41,7 +41,7 @@ pub enum Fault {
 #[derive(Clone, Debug)]
 pub struct FaultMix {
     seed: u64,
-    faults: Vec<(f64, Fault)>,
+    faults: Vec<(f64, SlackFault)>,
 }
 
 impl FaultMix {
@@ -49,11 +49,11 @@ impl FaultMix {
         FaultMix { seed, faults: Vec::new() }
     }
 
-    /// Adds a fault. `probability` applies to one call, or for [`Fault::Refuse`] to one connection.
+    /// Adds a fault. `probability` applies to one call, or for [`SlackFault::Refuse`] to one connection.
     #[track_caller]
-    pub fn with(mut self, probability: f64, fault: Fault) -> FaultMix {
+    pub fn with(mut self, probability: f64, fault: SlackFault) -> FaultMix {
         self.faults.push((probability, fault));
-        let of_calls = self.faults.iter().filter(|(_, fault)| *fault != Fault::Refuse);
+        let of_calls = self.faults.iter().filter(|(_, fault)| *fault != SlackFault::Refuse);
         let sum: f64 = of_calls.map(|(probability, _)| probability).sum();
         assert!((0.0..=1.0 + 1e-9).contains(&sum), "the probabilities of a call add up to {sum}");
         self
@@ -64,8 +64,8 @@ impl FaultMix {
 #[derive(Default)]
 pub(super) struct FaultPlan {
     refusals: u32,
-    any_method: VecDeque<Fault>,
-    by_method: BTreeMap<String, VecDeque<Fault>>,
+    any_method: VecDeque<SlackFault>,
+    by_method: BTreeMap<String, VecDeque<SlackFault>>,
     mixes: Vec<RunningMix>,
     by_argument: Vec<ByArgument>,
 }
@@ -74,38 +74,44 @@ struct ByArgument {
     method: String,
     argument: String,
     value: String,
-    fault: Fault,
+    fault: SlackFault,
 }
 
 struct RunningMix {
     /// The method, or `None` for every method.
     method: Option<String>,
-    faults: Vec<(f64, Fault)>,
+    faults: Vec<(f64, SlackFault)>,
     // Connections have a separate random sequence: a client's pooling must not change the faults of
     // its calls.
-    calls: Random,
-    connections: Random,
+    calls: FaultRng,
+    connections: FaultRng,
 }
 
 impl FaultPlan {
     /// Queues faults for one method, or for all with `*`.
-    pub(super) fn push(&mut self, method: &str, faults: impl IntoIterator<Item = Fault>) {
+    pub(super) fn push(&mut self, method: &str, faults: impl IntoIterator<Item = SlackFault>) {
         for fault in faults {
             match fault {
-                Fault::Refuse => self.refusals += 1,
+                SlackFault::Refuse => self.refusals += 1,
                 _ if method == "*" => self.any_method.push_back(fault),
                 _ => self.by_method.entry(method.to_owned()).or_default().push_back(fault),
             }
         }
     }
 
-    pub(super) fn push_where(&mut self, method: &str, argument: &str, value: &str, fault: Fault) {
+    pub(super) fn push_where(
+        &mut self,
+        method: &str,
+        argument: &str,
+        value: &str,
+        fault: SlackFault,
+    ) {
         let [method, argument, value] = [method, argument, value].map(str::to_owned);
         self.by_argument.push(ByArgument { method, argument, value, fault });
     }
 
     /// Returns the fault of every call with such arguments; else the next one of its method.
-    pub(super) fn next_of(&mut self, method: &str, has: impl Fn(&str, &str) -> bool) -> Fault {
+    pub(super) fn next_of(&mut self, method: &str, has: impl Fn(&str, &str) -> bool) -> SlackFault {
         let is_it =
             |it: &&ByArgument| it.method == method && has(it.argument.as_str(), it.value.as_str());
         let constant = self.by_argument.iter().find(is_it).map(|it| it.fault.clone());
@@ -116,8 +122,8 @@ impl FaultPlan {
         self.mixes.push(RunningMix {
             method: (method != "*").then(|| method.to_owned()),
             faults: mix.faults,
-            calls: Random(mix.seed),
-            connections: Random(!mix.seed),
+            calls: FaultRng(mix.seed),
+            connections: FaultRng(!mix.seed),
         });
     }
 
@@ -131,14 +137,14 @@ impl FaultPlan {
             return true;
         }
         self.mixes.iter_mut().any(|mix| {
-            let is_refusal = |(_, fault): &&(f64, Fault)| *fault == Fault::Refuse;
+            let is_refusal = |(_, fault): &&(f64, SlackFault)| *fault == SlackFault::Refuse;
             let probability: f64 =
                 mix.faults.iter().filter(is_refusal).map(|(probability, _)| probability).sum();
             probability > 0.0 && mix.connections.next_fraction() < probability
         })
     }
 
-    fn next(&mut self, method: &str) -> Fault {
+    fn next(&mut self, method: &str) -> SlackFault {
         let scripted = self.by_method.get_mut(method).and_then(VecDeque::pop_front);
         if let Some(fault) = scripted.or_else(|| self.any_method.pop_front()) {
             return fault;
@@ -146,20 +152,20 @@ impl FaultPlan {
         for mix in &mut self.mixes {
             if mix.method.as_deref().is_none_or(|only| only == method) {
                 let fault = mix.draw();
-                if fault != Fault::Pass {
+                if fault != SlackFault::Pass {
                     return fault;
                 }
             }
         }
-        Fault::Pass
+        SlackFault::Pass
     }
 }
 
 impl RunningMix {
-    fn draw(&mut self) -> Fault {
+    fn draw(&mut self) -> SlackFault {
         let mut left = self.calls.next_fraction();
         for (probability, fault) in &self.faults {
-            if *fault == Fault::Refuse {
+            if *fault == SlackFault::Refuse {
                 continue;
             }
             if left < *probability {
@@ -167,15 +173,15 @@ impl RunningMix {
             }
             left -= probability;
         }
-        Fault::Pass
+        SlackFault::Pass
     }
 }
 
 /// SplitMix64: a small generator without a dependency, whose numbers must only differ and repeat.
 #[derive(Default)]
-pub(super) struct Random(u64);
+pub(super) struct FaultRng(u64);
 
-impl Random {
+impl FaultRng {
     /// Returns a number from 0 to below 1.
     pub(super) fn next_fraction(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
@@ -210,19 +216,23 @@ mod tests {
     #[test]
     fn a_methods_own_queue_comes_before_that_of_all_methods() {
         let mut plan = FaultPlan::default();
-        plan.push("*", [Fault::Html]);
-        plan.push("a", [Fault::Pass, Fault::CutBody]);
+        plan.push("*", [SlackFault::Html]);
+        plan.push("a", [SlackFault::Pass, SlackFault::CutBody]);
         let faults = ["a", "a", "b", "a"].map(|method| plan.next(method));
-        assert_eq!(faults, [Fault::Pass, Fault::CutBody, Fault::Html, Fault::Pass]);
+        assert_eq!(
+            faults,
+            [SlackFault::Pass, SlackFault::CutBody, SlackFault::Html, SlackFault::Pass]
+        );
     }
 
     #[test]
     fn a_seed_repeats_its_faults_at_about_their_probabilities() {
         let draw = |seed| {
             let mut plan = FaultPlan::default();
-            let mix = FaultMix::seeded(seed).with(0.2, Fault::Html).with(0.1, Fault::CutBody);
-            plan.mix("a", mix.with(0.5, Fault::Refuse));
-            assert_eq!(plan.next("b"), Fault::Pass);
+            let mix =
+                FaultMix::seeded(seed).with(0.2, SlackFault::Html).with(0.1, SlackFault::CutBody);
+            plan.mix("a", mix.with(0.5, SlackFault::Refuse));
+            assert_eq!(plan.next("b"), SlackFault::Pass);
             let refused = (0..1000).filter(|_| plan.refuses_connection()).count();
             assert!((400..600).contains(&refused), "{refused}");
             (0..1000).map(|_| plan.next("a")).collect::<Vec<_>>()
@@ -231,7 +241,7 @@ mod tests {
         assert_eq!(faults, draw(7));
         assert_ne!(faults, draw(8));
         let count = |fault| faults.iter().filter(|drawn| **drawn == fault).count();
-        assert!((150..250).contains(&count(Fault::Html)));
-        assert!((60..140).contains(&count(Fault::CutBody)));
+        assert!((150..250).contains(&count(SlackFault::Html)));
+        assert!((60..140).contains(&count(SlackFault::CutBody)));
     }
 }

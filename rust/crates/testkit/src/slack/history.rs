@@ -7,15 +7,15 @@
 
 use serde_json::{Value, json};
 
-use super::arguments::{ApiCall, Arguments};
-use super::methods::{Answer, Refusal, Success};
-use super::workspace::{Metadata, SlackMessage, Workspace, parse_ts};
+use super::arguments::{ApiCall, CallArguments};
+use super::methods::{MethodError, MethodResult, Success};
+use super::workspace::{Metadata, SlackMessage, SlackWorkspace, parse_ts};
 
 const HISTORY_PAGE: usize = 100;
 const HISTORY_MOST: usize = 999;
 const REPLIES_PAGE: usize = 1_000;
 
-pub(super) fn list_history(workspace: &mut Workspace, call: &ApiCall) -> Answer {
+pub(super) fn list_history(workspace: &mut SlackWorkspace, call: &ApiCall) -> MethodResult {
     let arguments = &call.arguments;
     let channel = find_channel(workspace, arguments)?;
     let span = Span::read(arguments)?;
@@ -34,11 +34,11 @@ pub(super) fn list_history(workspace: &mut Workspace, call: &ApiCall) -> Answer 
     Ok(answer)
 }
 
-pub(super) fn list_replies(workspace: &mut Workspace, call: &ApiCall) -> Answer {
+pub(super) fn list_replies(workspace: &mut SlackWorkspace, call: &ApiCall) -> MethodResult {
     let arguments = &call.arguments;
     let channel = find_channel(workspace, arguments)?;
-    let ts = arguments.text("ts").ok_or_else(|| Refusal::missing("ts"))?;
-    let not_found = || Refusal::new("thread_not_found");
+    let ts = arguments.text("ts").ok_or_else(|| MethodError::missing("ts"))?;
+    let not_found = || MethodError::new("thread_not_found");
     let named = workspace.find(&channel, &ts).ok_or_else(not_found)?;
     // Any message of a thread identifies it.
     let parent = match &named.thread_ts {
@@ -63,12 +63,12 @@ struct Span {
 }
 
 impl Span {
-    fn read(arguments: &Arguments) -> Result<Span, Refusal> {
+    fn read(arguments: &CallArguments) -> Result<Span, MethodError> {
         let end = |name: &str| match arguments.text(name) {
             None => Ok(None),
             Some(text) => match parse_ts(&text) {
                 Some(micros) => Ok(Some(micros)),
-                None => Err(Refusal::new(&format!("invalid_ts_{name}"))),
+                None => Err(MethodError::new(&format!("invalid_ts_{name}"))),
             },
         };
         let inclusive = arguments.flag("inclusive") == Some(true);
@@ -83,21 +83,28 @@ impl Span {
     }
 }
 
-fn find_channel(workspace: &Workspace, arguments: &Arguments) -> Result<String, Refusal> {
-    let channel = arguments.text("channel").ok_or_else(|| Refusal::missing("channel"))?;
+fn find_channel(
+    workspace: &SlackWorkspace,
+    arguments: &CallArguments,
+) -> Result<String, MethodError> {
+    let channel = arguments.text("channel").ok_or_else(|| MethodError::missing("channel"))?;
     if !workspace.has_channel(&channel) {
-        return Err(Refusal::new("channel_not_found"));
+        return Err(MethodError::new("channel_not_found"));
     }
     Ok(channel)
 }
 
-fn read_limit(arguments: &Arguments, default: usize, most: usize) -> Result<usize, Refusal> {
+fn read_limit(
+    arguments: &CallArguments,
+    default: usize,
+    most: usize,
+) -> Result<usize, MethodError> {
     match arguments.text("limit") {
         None => Ok(default),
         Some(text) => match text.parse() {
             Ok(0) => Ok(default),
             Ok(limit) => Ok(most.min(limit)),
-            Err(_) => Err(Refusal::new("invalid_limit")),
+            Err(_) => Err(MethodError::new("invalid_limit")),
         },
     }
 }
@@ -136,10 +143,10 @@ fn cut_page<'a>(
 }
 
 fn show(
-    workspace: &Workspace,
+    workspace: &SlackWorkspace,
     page: &[&SlackMessage],
     next: Option<u64>,
-    arguments: &Arguments,
+    arguments: &CallArguments,
 ) -> Success {
     let metadata = match arguments.flag("include_all_metadata") {
         Some(true) => Metadata::Shown,
@@ -163,11 +170,11 @@ fn write_cursor(next: u64) -> String {
     format!("bmV4dA{next:x}==")
 }
 
-fn read_cursor(arguments: &Arguments) -> Result<Option<u64>, Refusal> {
+fn read_cursor(arguments: &CallArguments) -> Result<Option<u64>, MethodError> {
     let Some(cursor) = arguments.text("cursor") else { return Ok(None) };
     let digits = cursor.strip_prefix("bmV4dA").and_then(|rest| rest.strip_suffix("=="));
     match digits.and_then(|digits| u64::from_str_radix(digits, 16).ok()) {
         Some(next) => Ok(Some(next)),
-        None => Err(Refusal::new("invalid_cursor")),
+        None => Err(MethodError::new("invalid_cursor")),
     }
 }

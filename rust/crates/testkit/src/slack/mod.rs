@@ -28,36 +28,39 @@ use std::time::Duration;
 use serde_json::{Map, json};
 
 use crate::wait::wait_until;
-use server::{Port, Server};
-use tls::Authority;
-use workspace::Workspace;
+use server::{Port, SlackServer};
+use tls::LoopbackAuthority;
+use workspace::SlackWorkspace;
 
-pub use deliveries::{Ack, Delivery, EventFate, Shape};
-pub use exchange::{Outcome, SlackCall};
-pub use faults::{Fault, FaultMix, When};
-pub use methods::TokenKind;
+pub use deliveries::{Ack, EnvelopeShape, EventDelivery, EventFate};
+pub use exchange::{CallOutcome, SlackCall};
+pub use faults::{FaultMix, FaultMoment, SlackFault};
+pub use methods::CallToken;
 pub use setup::SlackSetup;
 pub use sockets::{Cut, Greeting, SlackSocket, SocketState};
 pub use workspace::{SlackMessage, SlackThread};
 
 /// The server, which stops when it is dropped.
 pub struct SlackApi {
-    server: Server,
-    authority: Option<Authority>,
+    server: SlackServer,
+    authority: Option<LoopbackAuthority>,
 }
 
 impl SlackApi {
     #[track_caller]
     pub fn start(setup: SlackSetup) -> SlackApi {
-        SlackApi { server: Server::start(Workspace::new(setup), None), authority: None }
+        SlackApi { server: SlackServer::start(SlackWorkspace::new(setup), None), authority: None }
     }
 
     /// Starts it over TLS, with a certificate of an authority made for this server alone.
     #[track_caller]
     pub fn start_tls(setup: SlackSetup) -> SlackApi {
-        let authority = Authority::new();
+        let authority = LoopbackAuthority::new();
         let tls = Some(authority.server.clone());
-        SlackApi { server: Server::start(Workspace::new(setup), tls), authority: Some(authority) }
+        SlackApi {
+            server: SlackServer::start(SlackWorkspace::new(setup), tls),
+            authority: Some(authority),
+        }
     }
 
     /// Returns the base URL. It ends with `/api/`; the method's name follows.
@@ -92,13 +95,13 @@ impl SlackApi {
     }
 
     /// Queues faults for the next calls of `method`, or of any method with `*`, one for each call.
-    pub fn fail(&self, method: &str, faults: impl IntoIterator<Item = Fault>) {
+    pub fn fail(&self, method: &str, faults: impl IntoIterator<Item = SlackFault>) {
         self.server.shared.lock().faults.push(method, faults);
     }
 
     /// Makes every later call of `method` fail whose argument has this value, or any value with
     /// `*`.
-    pub fn fail_where(&self, method: &str, argument: &str, value: &str, fault: Fault) {
+    pub fn fail_where(&self, method: &str, argument: &str, value: &str, fault: SlackFault) {
         self.server.shared.lock().faults.push_where(method, argument, value, fault);
     }
 

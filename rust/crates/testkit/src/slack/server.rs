@@ -18,8 +18,8 @@ use super::exchange::{Ending, SlackCall, exchange};
 use super::faults::FaultPlan;
 use super::socket_session::serve_socket;
 use super::sockets::{Sockets, write_to_sockets};
-use super::tls::Connection;
-use super::workspace::Workspace;
+use super::tls::SocketConnection;
+use super::workspace::SlackWorkspace;
 use crate::http_wire;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,8 +29,8 @@ pub(super) enum Port {
     Stopped,
 }
 
-pub(super) struct State {
-    pub(super) workspace: Workspace,
+pub(super) struct SlackServerState {
+    pub(super) workspace: SlackWorkspace,
     pub(super) faults: FaultPlan,
     pub(super) calls: Vec<SlackCall>,
     pub(super) sockets: Sockets,
@@ -40,7 +40,7 @@ pub(super) struct State {
     connected: u64,
 }
 
-impl State {
+impl SlackServerState {
     pub(super) fn is_up(&self) -> bool {
         self.wanted == Port::Up
     }
@@ -50,15 +50,15 @@ impl State {
     }
 }
 
-pub(super) struct Shared {
+pub(super) struct SlackServerShared {
     /// `ws://…` or `wss://…`, without a path.
     pub(super) socket_base: String,
-    state: Mutex<State>,
+    state: Mutex<SlackServerState>,
     changed: Condvar,
 }
 
-impl Shared {
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+impl SlackServerShared {
+    pub(super) fn lock(&self) -> MutexGuard<'_, SlackServerState> {
         // A panic in one connection's thread must not hide the test's own message behind a poisoned
         // lock.
         self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
@@ -88,9 +88,9 @@ impl Shared {
     /// Waits for a change or the deadline.
     pub(super) fn wait_until<'a>(
         &self,
-        state: MutexGuard<'a, State>,
+        state: MutexGuard<'a, SlackServerState>,
         deadline: Instant,
-    ) -> MutexGuard<'a, State> {
+    ) -> MutexGuard<'a, SlackServerState> {
         let left = deadline.saturating_duration_since(Instant::now());
         match self.changed.wait_timeout(state, left) {
             Ok((state, _)) => state,
@@ -98,7 +98,7 @@ impl Shared {
         }
     }
 
-    pub(super) fn wait_while(&self, goes_on: impl Fn(&State) -> bool) {
+    pub(super) fn wait_while(&self, goes_on: impl Fn(&SlackServerState) -> bool) {
         let mut state = self.lock();
         while goes_on(&state) {
             state = self.changed.wait(state).unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -111,21 +111,21 @@ impl Shared {
     }
 }
 
-pub(super) struct Server {
+pub(super) struct SlackServer {
     pub(super) address: SocketAddr,
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<SlackServerShared>,
     threads: Vec<JoinHandle<()>>,
 }
 
-impl Server {
+impl SlackServer {
     #[track_caller]
-    pub(super) fn start(workspace: Workspace, tls: Option<Arc<ServerConfig>>) -> Server {
+    pub(super) fn start(workspace: SlackWorkspace, tls: Option<Arc<ServerConfig>>) -> SlackServer {
         let socket = bind((Ipv4Addr::LOCALHOST, 0).into()).expect("bind a loopback port");
         socket.listen(BACKLOG).expect("listen on the loopback port");
         let address = socket.local_addr().ok().and_then(|address| address.as_socket());
         let address = address.expect("address of the loopback port");
         let scheme = if tls.is_some() { "wss" } else { "ws" };
-        let state = State {
+        let state = SlackServerState {
             workspace,
             faults: FaultPlan::default(),
             calls: Vec::new(),
@@ -135,7 +135,7 @@ impl Server {
             connections: BTreeMap::new(),
             connected: 0,
         };
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(SlackServerShared {
             socket_base: format!("{scheme}://{address}"),
             state: Mutex::new(state),
             changed: Condvar::new(),
@@ -154,7 +154,7 @@ impl Server {
                 move || write_to_sockets(&shared)
             })
             .expect("start the thread of the loopback Slack's sockets");
-        Server { address, shared, threads: vec![acceptor, writer] }
+        SlackServer { address, shared, threads: vec![acceptor, writer] }
     }
 
     /// Changes the port's state and waits for it. Returns `false` if the port was lost.
@@ -175,7 +175,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for SlackServer {
     fn drop(&mut self) {
         self.set_port(Port::Stopped);
         self.shared.notify();
@@ -200,7 +200,7 @@ fn bind(address: SocketAddr) -> io::Result<Socket> {
 fn accept_connections(
     mut socket: Socket,
     address: SocketAddr,
-    shared: &Arc<Shared>,
+    shared: &Arc<SlackServerShared>,
     tls: Option<&Arc<ServerConfig>>,
 ) {
     loop {
@@ -238,14 +238,18 @@ fn bind_again(address: SocketAddr) -> Option<Socket> {
         .find_map(|_| bind(address).inspect_err(|_| thread::sleep(Duration::from_millis(10))).ok())
 }
 
-fn end_connections(shared: &Shared) {
+fn end_connections(shared: &SlackServerShared) {
     let connections = std::mem::take(&mut shared.lock().connections);
     for connection in connections.into_values() {
         let _ = connection.shutdown(Shutdown::Both);
     }
 }
 
-fn begin_connection(socket: TcpStream, shared: &Arc<Shared>, tls: Option<&Arc<ServerConfig>>) {
+fn begin_connection(
+    socket: TcpStream,
+    shared: &Arc<SlackServerShared>,
+    tls: Option<&Arc<ServerConfig>>,
+) {
     let mut state = shared.lock();
     if !state.is_up() || state.faults.refuses_connection() {
         return reset(socket);
@@ -258,7 +262,7 @@ fn begin_connection(socket: TcpStream, shared: &Arc<Shared>, tls: Option<&Arc<Se
     let (shared, tls) = (Arc::clone(shared), tls.cloned());
     thread::spawn(move || {
         // The client may close a connection as often as the server: neither is an error.
-        let connection = Connection::new(socket, tls.as_ref());
+        let connection = SocketConnection::new(socket, tls.as_ref());
         let left = connection.and_then(|connection| serve_connection(connection, &shared));
         // The client sees the end only when the last handle is closed.
         shared.lock().connections.remove(&number);
@@ -269,7 +273,10 @@ fn begin_connection(socket: TcpStream, shared: &Arc<Shared>, tls: Option<&Arc<Se
 }
 
 /// Serves a connection. Returns it if it must be reset.
-fn serve_connection(connection: Connection, shared: &Shared) -> io::Result<Option<Connection>> {
+fn serve_connection(
+    connection: SocketConnection,
+    shared: &SlackServerShared,
+) -> io::Result<Option<SocketConnection>> {
     connection.socket().set_nodelay(true)?;
     let mut reader = BufReader::new(connection);
     while let Some(request) = http_wire::read_request(&mut reader)? {

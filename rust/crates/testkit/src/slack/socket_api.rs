@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tungstenite::Message;
 
-use super::deliveries::{Ack, Delivery, EventFate, Shape};
+use super::deliveries::{Ack, EnvelopeShape, EventDelivery, EventFate};
 use super::sockets::{Cut, Greeting, SlackSocket, SocketState};
-use super::workspace::{Raised, SlackMessage};
+use super::workspace::{AppEvent, SlackMessage};
 use super::{SlackApi, escape, events};
 use crate::wait::wait_until;
 
@@ -103,7 +103,7 @@ impl SlackApi {
     /// Raises a payload that is no event: a button click (`interactive`), a command
     /// (`slash_commands`).
     pub fn raise_other(&self, kind: &str, payload: Value) {
-        let raised = Raised::Other { kind: kind.to_owned(), payload };
+        let raised = AppEvent::Other { kind: kind.to_owned(), payload };
         self.server.shared.lock().workspace.raised.push(raised);
         self.server.shared.notify();
     }
@@ -118,7 +118,7 @@ impl SlackApi {
     }
 
     /// Queues the forms of the next envelopes, one for each.
-    pub fn shape(&self, shapes: impl IntoIterator<Item = Shape>) {
+    pub fn shape(&self, shapes: impl IntoIterator<Item = EnvelopeShape>) {
         self.server.shared.lock().sockets.shapes.extend(shapes);
     }
 
@@ -172,7 +172,7 @@ impl SlackApi {
     }
 
     /// Returns every attempt to deliver an event, in order.
-    pub fn deliveries(&self) -> Vec<Delivery> {
+    pub fn deliveries(&self) -> Vec<EventDelivery> {
         self.server.shared.lock().sockets.deliveries.log()
     }
 

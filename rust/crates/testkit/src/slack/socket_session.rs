@@ -11,22 +11,22 @@ use tungstenite::{Error, Message};
 
 use super::deliveries::Deliveries;
 use super::events;
-use super::server::{Shared, State};
-use super::socket_wire::{Line, accept_upgrade};
-use super::sockets::{Cut, Entry, Greeting, SlackSocket, SocketState, Sockets};
-use super::tls::Connection;
-use crate::http_wire::Request;
+use super::server::{SlackServerShared, SlackServerState};
+use super::socket_wire::{SocketWire, accept_upgrade};
+use super::sockets::{Cut, Greeting, SlackSocket, SocketEntry, SocketState, Sockets};
+use super::tls::SocketConnection;
+use crate::http_wire::HttpRequest;
 
 /// The limit of connections that Slack allows one app.
 const MOST_SOCKETS: usize = 10;
 
 /// Serves a WebSocket to its end. Returns the connection if it must be reset.
 pub(super) fn serve_socket(
-    mut connection: Connection,
+    mut connection: SocketConnection,
     read_ahead: Vec<u8>,
-    request: &Request,
-    shared: &Shared,
-) -> io::Result<Option<Connection>> {
+    request: &HttpRequest,
+    shared: &SlackServerShared,
+) -> io::Result<Option<SocketConnection>> {
     let ticket = request.query.split('&').find_map(|pair| pair.strip_prefix("ticket="));
     let answer = accept_upgrade(request);
     let greeting = {
@@ -55,13 +55,13 @@ pub(super) fn serve_socket(
     }
     connection.write_all(answer.unwrap_or_default().as_bytes())?;
     connection.flush()?;
-    let line = Arc::new(Line::new(connection, read_ahead)?);
+    let line = Arc::new(SocketWire::new(connection, read_ahead)?);
     let id = register(shared, &line);
     greet(shared, &line, id, greeting);
     receive_to_the_end(shared, &line, id)
 }
 
-fn register(shared: &Shared, line: &Arc<Line>) -> u64 {
+fn register(shared: &SlackServerShared, line: &Arc<SocketWire>) -> u64 {
     let mut state = shared.lock();
     let now = Instant::now();
     let id = state.sockets.entries.len() as u64 + 1;
@@ -76,7 +76,7 @@ fn register(shared: &Shared, line: &Arc<Line>) -> u64 {
         opened_at: now,
         ended_at: None,
     };
-    let entry = Entry {
+    let entry = SocketEntry {
         socket,
         line: Some(Arc::clone(line)),
         cut: None,
@@ -89,7 +89,7 @@ fn register(shared: &Shared, line: &Arc<Line>) -> u64 {
     id
 }
 
-fn greet(shared: &Shared, line: &Line, id: u64, greeting: Greeting) {
+fn greet(shared: &SlackServerShared, line: &SocketWire, id: u64, greeting: Greeting) {
     match greeting {
         Greeting::Never | Greeting::Status(_) => return,
         Greeting::End => return line.finish_writing(),
@@ -100,7 +100,7 @@ fn greet(shared: &Shared, line: &Line, id: u64, greeting: Greeting) {
     line.send_made(|| {
         let mut state = shared.lock();
         let connections = state.sockets.count_open();
-        let State { workspace, sockets, .. } = &mut *state;
+        let SlackServerState { workspace, sockets, .. } = &mut *state;
         let entry = sockets.entries.get_mut(&id)?;
         if entry.socket.state != SocketState::New {
             return None;
@@ -119,16 +119,16 @@ fn greet(shared: &Shared, line: &Line, id: u64, greeting: Greeting) {
 }
 
 fn receive_to_the_end(
-    shared: &Shared,
-    line: &Arc<Line>,
+    shared: &SlackServerShared,
+    line: &Arc<SocketWire>,
     id: u64,
-) -> io::Result<Option<Connection>> {
+) -> io::Result<Option<SocketConnection>> {
     loop {
         line.wait();
         let cut = shared.lock().sockets.entries.get(&id).and_then(|entry| entry.cut);
         match cut {
             Some(Cut::HalfOpen) => {
-                shared.wait_while(State::is_up);
+                shared.wait_while(SlackServerState::is_up);
                 return Ok(end(shared, line, id, SocketState::Cut));
             }
             Some(Cut::Reset) => return Ok(end(shared, line, id, SocketState::Cut)),
@@ -159,11 +159,16 @@ fn receive_to_the_end(
 }
 
 /// Records the end. Returns the connection if it must be reset.
-fn end(shared: &Shared, line: &Line, id: u64, end_state: SocketState) -> Option<Connection> {
+fn end(
+    shared: &SlackServerShared,
+    line: &SocketWire,
+    id: u64,
+    end_state: SocketState,
+) -> Option<SocketConnection> {
     let mut state = shared.lock();
     let now = Instant::now();
     let is_up = state.is_up();
-    let State { workspace, sockets, .. } = &mut *state;
+    let SlackServerState { workspace, sockets, .. } = &mut *state;
     let entry = sockets.entries.get_mut(&id)?;
     entry.socket.state = if entry.cut.is_some() || !is_up { SocketState::Cut } else { end_state };
     entry.socket.ended_at = Some(now);
@@ -172,7 +177,7 @@ fn end(shared: &Shared, line: &Line, id: u64, end_state: SocketState) -> Option<
     sockets.deliveries.socket_ended(&workspace.setup, id, now);
     drop(state);
     shared.notify();
-    line.take().filter(|_| is_reset)
+    line.take_connection().filter(|_| is_reset)
 }
 
 fn handle(sockets: &mut Sockets, id: u64, message: &Message) {

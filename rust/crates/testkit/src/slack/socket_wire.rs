@@ -13,40 +13,40 @@ use tungstenite::protocol::frame::coding::{CloseCode, Data, OpCode};
 use tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
 use tungstenite::{Error, Message, WebSocket};
 
-use super::deliveries::Shape;
-use super::tls::Connection;
-use crate::http_wire::Request;
+use super::deliveries::EnvelopeShape;
+use super::tls::SocketConnection;
+use crate::http_wire::HttpRequest;
 
 /// The write timeout: a client that does not read must not block the others.
-const WRITE_PATIENCE: Duration = Duration::from_secs(5);
-const READ_PATIENCE: Duration = Duration::from_millis(100);
+const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
+const READ_TIMEOUT: Duration = Duration::from_millis(100);
 
-pub(super) struct Line {
+pub(super) struct SocketWire {
     /// The WebSocket, or `None` after its end.
-    web_socket: Mutex<Option<WebSocket<Connection>>>,
+    web_socket: Mutex<Option<WebSocket<SocketConnection>>>,
     socket: TcpStream,
 }
 
 /// The messages of a client, and the reason of the end if there is one.
-pub(super) struct Received {
+pub(super) struct ReceivedMessages {
     pub(super) messages: Vec<Message>,
     pub(super) end: Option<Error>,
 }
 
-impl Line {
+impl SocketWire {
     /// Creates a line. `read_ahead` contains the bytes after the request.
-    pub(super) fn new(connection: Connection, read_ahead: Vec<u8>) -> io::Result<Line> {
+    pub(super) fn new(connection: SocketConnection, read_ahead: Vec<u8>) -> io::Result<SocketWire> {
         let socket = connection.socket().try_clone()?;
-        socket.set_write_timeout(Some(WRITE_PATIENCE))?;
+        socket.set_write_timeout(Some(WRITE_TIMEOUT))?;
         // Not every system wakes a reader whose side is shut down.
-        socket.set_read_timeout(Some(READ_PATIENCE))?;
+        socket.set_read_timeout(Some(READ_TIMEOUT))?;
         let config = WebSocketConfig::default().read_buffer_size(8 << 10).write_buffer_size(0);
         let web_socket =
             WebSocket::from_partially_read(connection, read_ahead, Role::Server, Some(config));
-        Ok(Line { web_socket: Mutex::new(Some(web_socket)), socket })
+        Ok(SocketWire { web_socket: Mutex::new(Some(web_socket)), socket })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<WebSocket<Connection>>> {
+    fn lock(&self) -> MutexGuard<'_, Option<WebSocket<SocketConnection>>> {
         self.web_socket.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -88,8 +88,8 @@ impl Line {
         let _ = self.socket.peek(&mut [0]);
     }
 
-    pub(super) fn receive(&self) -> Received {
-        let mut received = Received { messages: Vec::new(), end: None };
+    pub(super) fn receive(&self) -> ReceivedMessages {
+        let mut received = ReceivedMessages { messages: Vec::new(), end: None };
         let mut guard = self.lock();
         let Some(web_socket) = guard.as_mut() else { return received };
         let _ = self.socket.set_nonblocking(true);
@@ -108,13 +108,13 @@ impl Line {
     }
 
     /// Takes the connection out, which then is no WebSocket any more.
-    pub(super) fn take(&self) -> Option<Connection> {
+    pub(super) fn take_connection(&self) -> Option<SocketConnection> {
         self.lock().take().map(WebSocket::into_inner)
     }
 }
 
 /// Returns the response to a WebSocket request, or `None` if the request is invalid.
-pub(super) fn accept_upgrade(request: &Request) -> Option<String> {
+pub(super) fn accept_upgrade(request: &HttpRequest) -> Option<String> {
     let says = |name: &str, wanted: &str| {
         let value = request.header(name).unwrap_or_default();
         value.split(',').any(|word| word.trim().eq_ignore_ascii_case(wanted))
@@ -131,11 +131,11 @@ pub(super) fn accept_upgrade(request: &Request) -> Option<String> {
 }
 
 /// Splits a text into the frames of the shape.
-pub(super) fn shaped(text: String, shape: Shape) -> Vec<Message> {
+pub(super) fn shaped(text: String, shape: EnvelopeShape) -> Vec<Message> {
     match shape {
-        Shape::Whole => vec![Message::text(text)],
-        Shape::Twice => vec![Message::text(text.clone()), Message::text(text)],
-        Shape::Fragments(count) => {
+        EnvelopeShape::Whole => vec![Message::text(text)],
+        EnvelopeShape::Twice => vec![Message::text(text.clone()), Message::text(text)],
+        EnvelopeShape::Fragments(count) => {
             let bytes = text.into_bytes();
             let parts: Vec<&[u8]> = bytes.chunks(bytes.len().div_ceil(count.max(1))).collect();
             let frame = |(index, part): (usize, &&[u8])| {

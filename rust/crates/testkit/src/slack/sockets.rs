@@ -8,11 +8,11 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tungstenite::Message;
 
-use super::deliveries::{Deliveries, Shape};
+use super::deliveries::{Deliveries, EnvelopeShape};
 use super::events;
-use super::server::{Shared, State};
-use super::socket_wire::{Line, shaped};
-use super::workspace::Raised;
+use super::server::{SlackServerShared, SlackServerState};
+use super::socket_wire::{SocketWire, shaped};
+use super::workspace::AppEvent;
 
 /// The start of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,10 +78,10 @@ impl SlackSocket {
     }
 }
 
-pub(super) struct Entry {
+pub(super) struct SocketEntry {
     pub(super) socket: SlackSocket,
     /// The line, or `None` after its end.
-    pub(super) line: Option<Arc<Line>>,
+    pub(super) line: Option<Arc<SocketWire>>,
     pub(super) cut: Option<Cut>,
     pub(super) next_ping: Instant,
     pub(super) pings_sent: u32,
@@ -95,8 +95,8 @@ pub(super) struct Sockets {
     pub(super) deliveries: Deliveries,
     pub(super) violations: Vec<String>,
     pub(super) greetings: VecDeque<Greeting>,
-    pub(super) shapes: VecDeque<Shape>,
-    pub(super) entries: BTreeMap<u64, Entry>,
+    pub(super) shapes: VecDeque<EnvelopeShape>,
+    pub(super) entries: BTreeMap<u64, SocketEntry>,
     queue: VecDeque<(u64, Vec<Message>)>,
 }
 
@@ -112,7 +112,7 @@ impl Sockets {
 
     /// Queues frames for every socket after `hello`.
     pub(super) fn broadcast(&mut self, messages: &[Message]) -> usize {
-        let is_heard = |entry: &&Entry| entry.socket.state == SocketState::Open;
+        let is_heard = |entry: &&SocketEntry| entry.socket.state == SocketState::Open;
         let ids: Vec<u64> =
             self.entries.values().filter(is_heard).map(|entry| entry.socket.id).collect();
         for id in &ids {
@@ -138,7 +138,7 @@ impl Sockets {
 
     /// Marks the open sockets as cut. The caller cuts their connections, because it then holds no
     /// lock.
-    pub(super) fn cut(&mut self, cut: Cut) -> Vec<Arc<Line>> {
+    pub(super) fn cut(&mut self, cut: Cut) -> Vec<Arc<SocketWire>> {
         let mut lines = Vec::new();
         for entry in self.entries.values_mut() {
             if matches!(entry.socket.state, SocketState::New | SocketState::Open) {
@@ -170,13 +170,13 @@ impl Sockets {
 }
 
 /// The work of one round of the writer.
-enum Work {
-    Send(Arc<Line>, Vec<Message>),
-    Close(Arc<Line>),
+enum WriterTask {
+    Send(Arc<SocketWire>, Vec<Message>),
+    Close(Arc<SocketWire>),
 }
 
 /// The thread that writes to all sockets, until the server stops.
-pub(super) fn write_to_sockets(shared: &Shared) {
+pub(super) fn write_to_sockets(shared: &SlackServerShared) {
     let mut state = shared.lock();
     while !state.is_stopped() {
         let now = Instant::now();
@@ -189,22 +189,22 @@ pub(super) fn write_to_sockets(shared: &Shared) {
         drop(state);
         for step in work {
             match step {
-                Work::Send(line, messages) => line.send(messages),
-                Work::Close(line) => line.close(1000),
+                WriterTask::Send(line, messages) => line.send(messages),
+                WriterTask::Close(line) => line.close(1000),
             }
         }
         state = shared.lock();
     }
 }
 
-fn next_work(state: &mut State, now: Instant) -> Vec<Work> {
-    let State { workspace, sockets, .. } = state;
+fn next_work(state: &mut SlackServerState, now: Instant) -> Vec<WriterTask> {
+    let SlackServerState { workspace, sockets, .. } = state;
     let setup = &workspace.setup;
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     for raised in std::mem::take(&mut workspace.raised) {
         match raised {
-            Raised::Event(event) => sockets.deliveries.raise(setup, event, since_1970, now),
-            Raised::Other { kind, payload } => {
+            AppEvent::Event(event) => sockets.deliveries.raise(setup, event, since_1970, now),
+            AppEvent::Other { kind, payload } => {
                 sockets.deliveries.raise_other(&kind, payload, now);
             }
         }
@@ -215,7 +215,7 @@ fn next_work(state: &mut State, now: Instant) -> Vec<Work> {
     for (id, messages) in queue.drain(..) {
         let entry = entries.get(&id).filter(|entry| entry.socket.state == SocketState::Open);
         work.extend(
-            entry.and_then(|entry| entry.line.clone()).map(|line| Work::Send(line, messages)),
+            entry.and_then(|entry| entry.line.clone()).map(|line| WriterTask::Send(line, messages)),
         );
     }
     for entry in entries.values_mut() {
@@ -232,17 +232,17 @@ fn next_work(state: &mut State, now: Instant) -> Vec<Work> {
             entry.pings_sent += 1;
             entry.unanswered.get_or_insert(now);
             let payload = format!("loopback {}", entry.pings_sent);
-            work.push(Work::Send(Arc::clone(&line), vec![Message::Ping(payload.into())]));
+            work.push(WriterTask::Send(Arc::clone(&line), vec![Message::Ping(payload.into())]));
         }
         if entry.close_at.is_some_and(|at| now >= at) {
             entry.cut = Some(Cut::Close(1000));
             entry.socket.state = SocketState::Cut;
-            work.push(Work::Close(line));
+            work.push(WriterTask::Close(line));
         }
     }
     loop {
         let choices = sockets.choices();
-        let shape = sockets.shapes.front().copied().unwrap_or(Shape::Whole);
+        let shape = sockets.shapes.front().copied().unwrap_or(EnvelopeShape::Whole);
         let Some(due) = sockets.deliveries.next_due(setup, &choices, shape, now) else { break };
         let Some(outgoing) = due else { continue };
         sockets.shapes.pop_front();
@@ -250,7 +250,7 @@ fn next_work(state: &mut State, now: Instant) -> Vec<Work> {
         entry.socket.envelopes += 1;
         // A half-open socket gets nothing, although Slack counts the envelope as sent.
         if let (SocketState::Open, Some(line)) = (entry.socket.state, &entry.line) {
-            work.push(Work::Send(Arc::clone(line), shaped(outgoing.text, shape)));
+            work.push(WriterTask::Send(Arc::clone(line), shaped(outgoing.text, shape)));
         }
     }
     work

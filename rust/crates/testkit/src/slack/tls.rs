@@ -9,16 +9,16 @@ use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, 
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
-pub(super) struct Authority {
+pub(super) struct LoopbackAuthority {
     /// The certificate that a client must trust.
     pub(super) pem: String,
     pub(super) server: Arc<ServerConfig>,
 }
 
-impl Authority {
+impl LoopbackAuthority {
     /// Creates an authority, and its certificate for this machine's loopback address.
     #[track_caller]
-    pub(super) fn new() -> Authority {
+    pub(super) fn new() -> LoopbackAuthority {
         let mut authority = CertificateParams::default();
         authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         authority.distinguished_name.push(DnType::CommonName, "Loopback Slack");
@@ -43,63 +43,63 @@ impl Authority {
             .with_no_client_auth()
             .with_single_cert(vec![certificate.der().clone()], private)
             .expect("use the loopback Slack's certificate");
-        Authority { pem: root.pem(), server: Arc::new(server) }
+        LoopbackAuthority { pem: root.pem(), server: Arc::new(server) }
     }
 }
 
 /// A client's connection, plain or TLS.
-pub(super) enum Connection {
+pub(super) enum SocketConnection {
     Plain(TcpStream),
     Tls(Box<StreamOwned<ServerConnection, TcpStream>>),
 }
 
-impl Connection {
+impl SocketConnection {
     pub(super) fn new(
         socket: TcpStream,
         tls: Option<&Arc<ServerConfig>>,
-    ) -> io::Result<Connection> {
-        let Some(config) = tls else { return Ok(Connection::Plain(socket)) };
+    ) -> io::Result<SocketConnection> {
+        let Some(config) = tls else { return Ok(SocketConnection::Plain(socket)) };
         let session = ServerConnection::new(Arc::clone(config)).map_err(io::Error::other)?;
-        Ok(Connection::Tls(Box::new(StreamOwned::new(session, socket))))
+        Ok(SocketConnection::Tls(Box::new(StreamOwned::new(session, socket))))
     }
 
     pub(super) fn socket(&self) -> &TcpStream {
         match self {
-            Connection::Plain(socket) => socket,
-            Connection::Tls(stream) => &stream.sock,
+            SocketConnection::Plain(socket) => socket,
+            SocketConnection::Tls(stream) => &stream.sock,
         }
     }
 
     /// Sends the end of the stream, so that the client can tell it from a cut.
     pub(super) fn finish(&mut self) {
-        if let Connection::Tls(stream) = self {
+        if let SocketConnection::Tls(stream) = self {
             stream.conn.send_close_notify();
             let _ = stream.flush();
         }
     }
 }
 
-impl Read for Connection {
+impl Read for SocketConnection {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
-            Connection::Plain(socket) => socket.read(buffer),
-            Connection::Tls(stream) => stream.read(buffer),
+            SocketConnection::Plain(socket) => socket.read(buffer),
+            SocketConnection::Tls(stream) => stream.read(buffer),
         }
     }
 }
 
-impl Write for Connection {
+impl Write for SocketConnection {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Connection::Plain(socket) => socket.write(bytes),
-            Connection::Tls(stream) => stream.write(bytes),
+            SocketConnection::Plain(socket) => socket.write(bytes),
+            SocketConnection::Tls(stream) => stream.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
-            Connection::Plain(socket) => socket.flush(),
-            Connection::Tls(stream) => stream.flush(),
+            SocketConnection::Plain(socket) => socket.flush(),
+            SocketConnection::Tls(stream) => stream.flush(),
         }
     }
 }

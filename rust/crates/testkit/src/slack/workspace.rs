@@ -44,7 +44,7 @@ pub struct SlackThread {
     pub replies: Vec<SlackMessage>,
 }
 
-pub(super) struct Workspace {
+pub(super) struct SlackWorkspace {
     pub(super) setup: SlackSetup,
     /// The users by the id of their direct message.
     channels: BTreeMap<String, String>,
@@ -54,11 +54,11 @@ pub(super) struct Workspace {
     tickets: u32,
     unused_tickets: BTreeSet<String>,
     /// The events that the app has not got yet.
-    pub(super) raised: Vec<Raised>,
+    pub(super) raised: Vec<AppEvent>,
 }
 
 /// A payload for the app.
-pub(super) enum Raised {
+pub(super) enum AppEvent {
     Event(Value),
     /// A click or a command: an envelope of another type.
     Other {
@@ -74,9 +74,9 @@ pub(super) enum Opened {
     Before,
 }
 
-impl Workspace {
-    pub(super) fn new(setup: SlackSetup) -> Workspace {
-        Workspace {
+impl SlackWorkspace {
+    pub(super) fn new(setup: SlackSetup) -> SlackWorkspace {
+        SlackWorkspace {
             setup,
             channels: BTreeMap::new(),
             messages: Vec::new(),
@@ -132,7 +132,7 @@ impl Workspace {
     }
 
     pub(super) fn raise(&mut self, event: Value) {
-        self.raised.push(Raised::Event(event));
+        self.raised.push(AppEvent::Event(event));
     }
 
     /// Finds a message: timestamps are unique here across all channels.
@@ -282,7 +282,7 @@ mod tests {
 
     #[test]
     fn time_stamps_are_unique_and_increase_whatever_the_clock_does() {
-        let mut workspace = Workspace::new(SlackSetup::default());
+        let mut workspace = SlackWorkspace::new(SlackSetup::default());
         let mut previous = workspace.next_ts();
         for _ in 0..100 {
             workspace.setup.clock_ahead_seconds -= 1;
@@ -294,7 +294,8 @@ mod tests {
 
     #[test]
     fn after_the_burst_a_channel_takes_one_post_a_second() {
-        let mut workspace = Workspace::new(SlackSetup { burst: Some(2), ..SlackSetup::default() });
+        let mut workspace =
+            SlackWorkspace::new(SlackSetup { burst: Some(2), ..SlackSetup::default() });
         let start = Instant::now();
         let mut take = |channel: &str, millis| {
             workspace.take_from_bucket(channel, start + Duration::from_millis(millis))

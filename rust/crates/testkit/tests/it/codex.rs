@@ -9,28 +9,28 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use testkit::{
-    Codex, Hermetic, Reply, ResponsesApi, Script, Tmux, read_rollout, skipped, wait_until,
+    Codex, Hermetic, ModelReply, ResponsesApi, Script, Tmux, read_rollout, skipped, wait_until,
 };
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Codex's default models write code instead of calling tools by name, and their sub-agents know
 /// their parent's thread.
 const CODE_MODEL: [&str; 2] = ["--model", "gpt-6.1-sol"];
 
-struct World {
+struct CodexApi {
     codex: Codex,
     hermetic: Hermetic,
     api: ResponsesApi,
 }
 
-impl World {
-    fn new(script: impl Into<Script>) -> Option<World> {
+impl CodexApi {
+    fn new(script: impl Into<Script>) -> Option<CodexApi> {
         let Some(codex) = Codex::find() else {
             skipped("the pinned `codex` is not in `tests/codex`; `scripts/test` installs it");
             return None;
         };
-        Some(World { codex, hermetic: Hermetic::new(), api: ResponsesApi::start(script) })
+        Some(CodexApi { codex, hermetic: Hermetic::new(), api: ResponsesApi::start(script) })
     }
 
     fn exec(&self, prompt: &str) -> Command {
@@ -90,7 +90,7 @@ fn only_tool_output(request: &Value) -> String {
 
 #[test]
 fn a_plain_turn_answers_and_leaves_one_rollout() {
-    let Some(world) = World::new(vec![Reply::text("Nothing to do.")]) else { return };
+    let Some(world) = CodexApi::new(vec![ModelReply::text("Nothing to do.")]) else { return };
     let output = world.exec("look around").output().unwrap();
     assert!(output.status.success(), "{output:?}");
     assert_eq!(told(&output, "item.completed")[0]["item"]["text"], "Nothing to do.");
@@ -110,11 +110,11 @@ fn a_plain_turn_answers_and_leaves_one_rollout() {
 #[test]
 fn a_tool_call_runs_a_command() {
     let script = vec![
-        Reply::text("Let me see.")
+        ModelReply::text("Let me see.")
             .and_tool("exec_command", json!({"cmd": "echo made > made.txt; echo tool-ran"})),
-        Reply::text("It ran."),
+        ModelReply::text("It ran."),
     ];
-    let Some(world) = World::new(script) else { return };
+    let Some(world) = CodexApi::new(script) else { return };
     let output = world.exec("run it").output().unwrap();
     assert!(output.status.success(), "{output:?}");
     let made = fs::read_to_string(world.hermetic.project().join("made.txt")).unwrap();
@@ -131,8 +131,8 @@ fn a_tool_call_runs_a_command() {
 #[test]
 fn a_model_that_writes_code_runs_a_command() {
     let code = r#"const r = await tools.exec_command({cmd: "echo tool-ran"}); text(r);"#;
-    let script = vec![Reply::tool("functions.exec", json!(code)), Reply::text("It ran.")];
-    let Some(world) = World::new(script) else { return };
+    let script = vec![ModelReply::tool("functions.exec", json!(code)), ModelReply::text("It ran.")];
+    let Some(world) = CodexApi::new(script) else { return };
     let output = world.exec("run it").args(CODE_MODEL).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     let result = only_tool_output(&world.api.requests()[1]);
@@ -144,12 +144,12 @@ fn a_model_that_writes_code_runs_a_command() {
 #[test]
 fn failures_of_the_api_end_the_turn_with_an_error() {
     let cases = [
-        (Reply::error(500, "server_error", "out of order"), "internal_server_error"),
-        (Reply::error(429, "usage_limit_reached", "no more"), "usage_limit_exceeded"),
-        (Reply::error(200, "context_length_exceeded", "too long"), "context_window_exceeded"),
+        (ModelReply::error(500, "server_error", "out of order"), "internal_server_error"),
+        (ModelReply::error(429, "usage_limit_reached", "no more"), "usage_limit_exceeded"),
+        (ModelReply::error(200, "context_length_exceeded", "too long"), "context_window_exceeded"),
     ];
     for (reply, expected) in cases {
-        let Some(world) = World::new(vec![reply]) else { return };
+        let Some(world) = CodexApi::new(vec![reply]) else { return };
         let output = world.exec("look around").output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{output:?}");
         assert_eq!(told(&output, "turn.failed").len(), 1, "{output:?}");
@@ -164,23 +164,23 @@ fn failures_of_the_api_end_the_turn_with_an_error() {
 
 #[test]
 fn an_interrupt_before_the_answer_leaves_an_aborted_turn() {
-    let slow = Reply::text("Too late.").delayed(PATIENCE);
-    let Some(world) = World::new(vec![slow]) else { return };
-    check_interrupt(&world, || drop(world.api.wait_for_requests(1, PATIENCE)));
+    let slow = ModelReply::text("Too late.").delayed(TIMEOUT);
+    let Some(world) = CodexApi::new(vec![slow]) else { return };
+    check_interrupt(&world, || drop(world.api.wait_for_requests(1, TIMEOUT)));
 }
 
 #[test]
 fn an_interrupt_while_a_command_runs_leaves_an_aborted_turn() {
     let input = json!({"cmd": "echo > started; exec sleep 30", "yield_time_ms": 30_000});
-    let Some(world) = World::new(vec![Reply::tool("exec_command", input)]) else { return };
+    let Some(world) = CodexApi::new(vec![ModelReply::tool("exec_command", input)]) else { return };
     let started = world.hermetic.project().join("started");
     check_interrupt(&world, || {
-        wait_until(PATIENCE, "the command", || started.exists().then_some(()));
+        wait_until(TIMEOUT, "the command", || started.exists().then_some(()));
     });
 }
 
 #[track_caller]
-fn check_interrupt(world: &World, wait: impl FnOnce()) {
+fn check_interrupt(world: &CodexApi, wait: impl FnOnce()) {
     let mut command = world.exec("look around");
     let mut process = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     wait();
@@ -195,7 +195,7 @@ fn check_interrupt(world: &World, wait: impl FnOnce()) {
 
 #[test]
 fn the_notify_program_is_told_of_a_turn() {
-    let Some(world) = World::new(vec![Reply::text("Nothing to do.")]) else { return };
+    let Some(world) = CodexApi::new(vec![ModelReply::text("Nothing to do.")]) else { return };
     let told = world.hermetic.root().join("told");
     let notify = recording_program(&world, &told);
     let top = format!("notify = ['{}', 'first']", notify.display());
@@ -204,7 +204,7 @@ fn the_notify_program_is_told_of_a_turn() {
     assert!(output.status.success(), "{output:?}");
 
     // Codex does not wait for it.
-    let text = wait_until(PATIENCE, "the notify program", || fs::read_to_string(&told).ok());
+    let text = wait_until(TIMEOUT, "the notify program", || fs::read_to_string(&told).ok());
     let (first, json) = text.split_once('\n').unwrap();
     assert_eq!(first, "first");
     let notice: Value = serde_json::from_str(json).unwrap();
@@ -222,7 +222,7 @@ fn the_notify_program_is_told_of_a_turn() {
 
 /// Writes a program that stores its arguments, one on each line, in `told`. The file appears
 /// complete.
-fn recording_program(world: &World, told: &Path) -> PathBuf {
+fn recording_program(world: &CodexApi, told: &Path) -> PathBuf {
     let program = world.hermetic.root().join("notify.sh");
     let told = told.display();
     let script =
@@ -235,11 +235,11 @@ fn recording_program(world: &World, told: &Path) -> PathBuf {
 fn a_sub_agent_has_its_own_answers_and_its_own_rollout() {
     let task = json!({"message": "count the files", "task_name": "count", "agent_type": "default"});
     let script = Script::new()
-        .then(Reply::tool("collaboration.spawn_agent", task))
-        .then(Reply::tool("collaboration.wait_agent", json!({"timeout_ms": 20_000})))
-        .then(Reply::text("They were counted."))
-        .on("count the files", vec![Reply::text("Seven.")]);
-    let Some(world) = World::new(script) else { return };
+        .then(ModelReply::tool("collaboration.spawn_agent", task))
+        .then(ModelReply::tool("collaboration.wait_agent", json!({"timeout_ms": 20_000})))
+        .then(ModelReply::text("They were counted."))
+        .on("count the files", vec![ModelReply::text("Seven.")]);
+    let Some(world) = CodexApi::new(script) else { return };
     let output = world.exec("have them counted").args(CODE_MODEL).output().unwrap();
     assert!(output.status.success(), "{output:?}");
 
@@ -262,16 +262,16 @@ fn the_terminal_shows_an_answer_as_it_comes_and_is_left_with_escape() {
     if Command::new("tmux").arg("-V").output().is_err() {
         return skipped("there is no `tmux` for Codex's terminal");
     }
-    let slow = Reply::text("First piece.\n\nSecond piece.").pausing(PATIENCE);
+    let slow = ModelReply::text("First piece.\n\nSecond piece.").pausing(TIMEOUT);
     // The request for a title quotes the prompt, and must not get the conversation's reply.
-    let Some(world) = World::new(Script::new().on("look around", vec![slow])) else { return };
+    let Some(world) = CodexApi::new(Script::new().on("look around", vec![slow])) else { return };
     let mut command = world.codex.command(&world.hermetic, &world.api);
     let tmux = Tmux::start(&world.hermetic, command.arg("look around"));
-    let screen = tmux.wait_for("First piece.", PATIENCE);
+    let screen = tmux.wait_for("First piece.", TIMEOUT);
     assert!(!screen.contains("Second piece."), "{screen}");
-    tmux.wait_for("Test session", PATIENCE);
+    tmux.wait_for("Test session", TIMEOUT);
     tmux.send_key("Escape");
-    let records = wait_until(PATIENCE, "the end of the turn", || {
+    let records = wait_until(TIMEOUT, "the end of the turn", || {
         let records = world.only_rollout();
         (boundaries(&records).len() == 2).then_some(records)
     });

@@ -6,24 +6,24 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use testkit::{MessagesApi, Reply, Script};
+use testkit::{MessagesApi, ModelReply, Script};
 
-struct Client {
+struct MessagesClient {
     reader: BufReader<TcpStream>,
 }
 
-struct Response {
+struct MessagesResponse {
     status: String,
     body: String,
 }
 
-impl Client {
-    fn connect(api: &MessagesApi) -> Client {
+impl MessagesClient {
+    fn connect(api: &MessagesApi) -> MessagesClient {
         let address = api.base_url().strip_prefix("http://").unwrap().to_owned();
-        Client { reader: BufReader::new(TcpStream::connect(address).unwrap()) }
+        MessagesClient { reader: BufReader::new(TcpStream::connect(address).unwrap()) }
     }
 
-    fn post(&mut self, path: &str, body: &Value) -> Response {
+    fn post(&mut self, path: &str, body: &Value) -> MessagesResponse {
         let body = body.to_string();
         let request = format!(
             "POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n{body}",
@@ -33,11 +33,11 @@ impl Client {
         self.read_response()
     }
 
-    fn ask(&mut self, body: &Value) -> Response {
+    fn ask(&mut self, body: &Value) -> MessagesResponse {
         self.post("/v1/messages?beta=true", body)
     }
 
-    fn read_response(&mut self) -> Response {
+    fn read_response(&mut self) -> MessagesResponse {
         let status = self.read_line();
         let mut length = None;
         loop {
@@ -53,7 +53,7 @@ impl Client {
             Some(length) => self.read_exactly(length),
             None => self.read_chunks(),
         };
-        Response { status, body }
+        MessagesResponse { status, body }
     }
 
     fn read_chunks(&mut self) -> String {
@@ -93,16 +93,16 @@ fn streaming(mut request: Value) -> Value {
     request
 }
 
-fn text_of(response: &Response) -> String {
+fn text_of(response: &MessagesResponse) -> String {
     let message: Value = serde_json::from_str(&response.body).unwrap();
     message["content"][0]["text"].as_str().unwrap().to_owned()
 }
 
 #[test]
 fn replies_come_in_order_over_one_connection_then_ok() {
-    let api = MessagesApi::start(vec![Reply::text("one"), Reply::text("two")]);
-    api.push(Reply::text("three"));
-    let mut client = Client::connect(&api);
+    let api = MessagesApi::start(vec![ModelReply::text("one"), ModelReply::text("two")]);
+    api.push(ModelReply::text("three"));
+    let mut client = MessagesClient::connect(&api);
     let answers: Vec<String> = (0..4).map(|_| text_of(&client.ask(&request("hello")))).collect();
     assert_eq!(answers, ["one", "two", "three", "ok."]);
     assert_eq!(api.requests().len(), 4);
@@ -111,11 +111,11 @@ fn replies_come_in_order_over_one_connection_then_ok() {
 
 #[test]
 fn a_stream_carries_text_and_several_tool_calls() {
-    let reply = Reply::text("Let me look.")
+    let reply = ModelReply::text("Let me look.")
         .and_tool("Read", json!({"file_path": "a"}))
         .and_tool("Bash", json!({"command": "ls"}));
     let api = MessagesApi::start(vec![reply]);
-    let response = Client::connect(&api).ask(&streaming(request("hello")));
+    let response = MessagesClient::connect(&api).ask(&streaming(request("hello")));
     assert!(response.status.contains(" 200 "), "{}", response.status);
 
     let data = response.body.lines().filter_map(|line| line.strip_prefix("data: "));
@@ -138,8 +138,8 @@ fn a_stream_carries_text_and_several_tool_calls() {
 
 #[test]
 fn an_api_error_has_its_status_and_type() {
-    let api = MessagesApi::start(vec![Reply::error(529, "overloaded_error", "Overloaded")]);
-    let response = Client::connect(&api).ask(&streaming(request("hello")));
+    let api = MessagesApi::start(vec![ModelReply::error(529, "overloaded_error", "Overloaded")]);
+    let response = MessagesClient::connect(&api).ask(&streaming(request("hello")));
     assert!(response.status.contains(" 529 "), "{}", response.status);
     let body: Value = serde_json::from_str(&response.body).unwrap();
     assert_eq!(
@@ -150,8 +150,8 @@ fn an_api_error_has_its_status_and_type() {
 
 #[test]
 fn a_request_without_tools_leaves_the_script_alone() {
-    let api = MessagesApi::start(vec![Reply::text("main")]);
-    let mut client = Client::connect(&api);
+    let api = MessagesApi::start(vec![ModelReply::text("main")]);
+    let mut client = MessagesClient::connect(&api);
     let mut title = request("write a title");
     title["tools"] = json!([]);
     assert_eq!(text_of(&client.ask(&title)), "Test session");
@@ -161,10 +161,11 @@ fn a_request_without_tools_leaves_the_script_alone() {
 
 #[test]
 fn a_marked_conversation_has_its_own_queue() {
-    let script =
-        Script::new().then(Reply::text("main")).on("count the files", vec![Reply::text("sub")]);
+    let script = Script::new()
+        .then(ModelReply::text("main"))
+        .on("count the files", vec![ModelReply::text("sub")]);
     let api = MessagesApi::start(script);
-    let mut client = Client::connect(&api);
+    let mut client = MessagesClient::connect(&api);
     assert_eq!(text_of(&client.ask(&request("please count the files"))), "sub");
     assert_eq!(text_of(&client.ask(&request("please count the files"))), "ok.");
     assert_eq!(text_of(&client.ask(&request("hello"))), "main");
@@ -173,8 +174,8 @@ fn a_marked_conversation_has_its_own_queue() {
 #[test]
 fn delays_hold_back_the_first_byte_and_what_follows_the_first_word() {
     let delay = Duration::from_millis(120);
-    let api = MessagesApi::start(vec![Reply::text("one two").delayed(delay).pausing(delay)]);
-    let mut client = Client::connect(&api);
+    let api = MessagesApi::start(vec![ModelReply::text("one two").delayed(delay).pausing(delay)]);
+    let mut client = MessagesClient::connect(&api);
     let started = Instant::now();
     let body = streaming(request("hello")).to_string();
     let head =
@@ -198,7 +199,7 @@ fn delays_hold_back_the_first_byte_and_what_follows_the_first_word() {
 #[test]
 fn other_paths_are_not_found_and_tokens_are_counted() {
     let api = MessagesApi::start(Script::new());
-    let mut client = Client::connect(&api);
+    let mut client = MessagesClient::connect(&api);
     assert!(client.post("/api/event_logging", &json!({})).status.contains(" 404 "));
     let counted = client.post("/v1/messages/count_tokens?beta=true", &json!({}));
     assert_eq!(counted.body, r#"{"input_tokens":1}"#);
@@ -207,7 +208,7 @@ fn other_paths_are_not_found_and_tokens_are_counted() {
 #[test]
 fn dropping_the_server_ends_its_connections() {
     let api = MessagesApi::start(Script::new());
-    let mut client = Client::connect(&api);
+    let mut client = MessagesClient::connect(&api);
     client.ask(&request("hello"));
     drop(api);
     assert_eq!(client.reader.read(&mut [0; 1]).unwrap_or(0), 0);

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use testkit::{SlackApi, SlackSetup};
 
-use crate::support::slack_client::Request;
+use crate::support::slack_client::SlackRequest;
 
 fn start() -> (SlackApi, String) {
     let api = SlackApi::start(SlackSetup::default());
@@ -33,7 +33,7 @@ fn all_pages(api: &SlackApi, method: &str, arguments: &[(&str, &str)]) -> String
     loop {
         let mut arguments = arguments.to_vec();
         arguments.push(("cursor", &cursor));
-        let answer = Request::form(method, &arguments).answer(api);
+        let answer = SlackRequest::form(method, &arguments).answer(api);
         pages.push(texts(&answer));
         let next = answer["response_metadata"]["next_cursor"].as_str().unwrap_or_default();
         assert_eq!(answer["has_more"], !next.is_empty());
@@ -70,7 +70,7 @@ fn the_ends_belong_to_a_span_only_when_inclusive() {
     let ts = post_letters(&api, 4);
     let span = [("channel", channel.as_str()), ("oldest", &ts[0]), ("latest", &ts[3])];
     let get = |arguments: &[(&str, &str)]| {
-        texts(&Request::get("conversations.history", arguments).answer(&api))
+        texts(&SlackRequest::get("conversations.history", arguments).answer(&api))
     };
     assert_eq!(get(&span), "cb");
     assert_eq!(get(&[span[0], span[1], span[2], ("inclusive", "true")]), "dcba");
@@ -84,7 +84,7 @@ fn replies_are_no_part_of_history_but_their_number_is() {
     let parent = api.post_as_user(None, "a");
     api.post_as_user(Some(&parent), "b");
     let reply = api.post_as_user(Some(&parent), "c");
-    let answer = Request::get("conversations.history", &[("channel", &channel)]).answer(&api);
+    let answer = SlackRequest::get("conversations.history", &[("channel", &channel)]).answer(&api);
     assert_eq!(texts(&answer), "a");
     let shown = &answer["messages"][0];
     assert_eq!((&shown["reply_count"], &shown["thread_ts"]), (&json!(2), &json!(parent)));
@@ -119,13 +119,13 @@ fn metadata_comes_back_only_when_asked_for() {
     let (api, channel) = start();
     let metadata = json!({"event_type": "part", "event_payload": {"id": "1"}});
     let post = json!({"channel": channel, "text": "a", "metadata": metadata});
-    let ts = Request::json("chat.postMessage", &post).answer(&api)["ts"].clone();
+    let ts = SlackRequest::json("chat.postMessage", &post).answer(&api)["ts"].clone();
     let plain = [("channel", channel.as_str()), ("ts", ts.as_str().unwrap())];
     let with_metadata = [plain[0], plain[1], ("include_all_metadata", "true")];
     for method in ["conversations.history", "conversations.replies"] {
-        let hidden = Request::get(method, &plain).answer(&api);
+        let hidden = SlackRequest::get(method, &plain).answer(&api);
         assert_eq!(hidden["messages"][0]["metadata"], Value::Null);
-        let shown = Request::form(method, &with_metadata).answer(&api);
+        let shown = SlackRequest::form(method, &with_metadata).answer(&api);
         assert_eq!(shown["messages"][0]["metadata"], metadata);
     }
 }
@@ -134,7 +134,7 @@ fn metadata_comes_back_only_when_asked_for() {
 fn what_people_type_comes_escaped_with_blocks() {
     let (api, channel) = start();
     api.post_as_user(None, "a < b && c");
-    let answer = Request::get("conversations.history", &[("channel", &channel)]).answer(&api);
+    let answer = SlackRequest::get("conversations.history", &[("channel", &channel)]).answer(&api);
     let message = &answer["messages"][0];
     assert_eq!(message["text"], "a &lt; b &amp;&amp; c");
     assert_eq!(message["blocks"][0]["elements"][0]["elements"][0]["text"], "a < b && c");
@@ -147,7 +147,7 @@ fn wrong_arguments_are_named() {
     let error = |method: &str, more: &[(&str, &str)]| {
         let mut arguments = vec![("channel", channel.as_str())];
         arguments.extend(more);
-        Request::form(method, &arguments).error(&api)
+        SlackRequest::form(method, &arguments).error(&api)
     };
     assert_eq!(error("conversations.history", &[("oldest", "soon")]), "invalid_ts_oldest");
     assert_eq!(error("conversations.history", &[("latest", "1e3")]), "invalid_ts_latest");
@@ -157,6 +157,6 @@ fn wrong_arguments_are_named() {
     assert_eq!(error("conversations.replies", &[]), "invalid_arguments");
     assert_eq!(error("conversations.replies", &[("ts", "1.000001")]), "thread_not_found");
     // Methods that read ignore JSON.
-    let json = Request::json("conversations.history", &json!({"channel": channel}));
+    let json = SlackRequest::json("conversations.history", &json!({"channel": channel}));
     assert_eq!(json.error(&api), "invalid_arguments");
 }

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use testkit::slack::{Fault, SocketState, When};
+use testkit::slack::{FaultMoment, SlackFault, SocketState};
 use testkit::{Hermetic, SlackApi, SlackSetup, skipped, wait_until};
 
 use crate::support::slack_client::{APP, BOT};
@@ -25,9 +25,12 @@ fn find_script(name: &str, package: &str) -> Option<PathBuf> {
 
 /// Returns the SDK's results of this server's responses.
 fn drive(api: &SlackApi, script: &Path, prepare: impl FnOnce(&mut Command, &Hermetic)) -> Value {
-    let pass = Fault::Pass;
-    let reset = Fault::Reset(When::After);
-    api.fail("chat.postMessage", [pass.clone(), pass.clone(), Fault::RateLimited(1), pass, reset]);
+    let pass = SlackFault::Pass;
+    let reset = SlackFault::Reset(FaultMoment::After);
+    api.fail(
+        "chat.postMessage",
+        [pass.clone(), pass.clone(), SlackFault::RateLimited(1), pass, reset],
+    );
     let hermetic = Hermetic::new();
     let mut command = hermetic.command("node");
     command.arg(script).args([api.base_url().as_str(), BOT, APP, "U0OWNER"]);
@@ -99,16 +102,16 @@ fn slacks_sdk_is_content_over_tls() {
 #[test]
 fn slacks_socket_mode_client_is_content() {
     let Some(script) = find_script("listen.mjs", "socket-mode") else { return };
-    let patience = Duration::from_secs(60);
+    let timeout = Duration::from_secs(60);
     let api = SlackApi::start(SlackSetup::default());
     let root = api.post_as_user(None, "root");
     let hermetic = Hermetic::new();
     let mut command = hermetic.command("node");
     command.arg(script).args([api.base_url().as_str(), APP]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    api.wait_for_sockets(1, patience);
+    api.wait_for_sockets(1, timeout);
     // Pings and pongs precede the first message.
-    wait_until(patience, "a ping and a pong of the client", || {
+    wait_until(timeout, "a ping and a pong of the client", || {
         let socket = api.sockets().pop()?;
         (socket.pings > 0 && socket.pongs > 0).then_some(())
     });

@@ -5,27 +5,27 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use testkit::slack::{Cut, Fault, Greeting, Shape, SocketState};
+use testkit::slack::{Cut, EnvelopeShape, Greeting, SlackFault, SocketState};
 use testkit::{SlackApi, SlackSetup, wait_until};
 use tungstenite::{Message, WebSocket};
 
-use crate::support::slack_client::{APP, Request, address};
+use crate::support::slack_client::{APP, SlackRequest, address};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
-struct Client(WebSocket<TcpStream>);
+struct SocketClient(WebSocket<TcpStream>);
 
-impl Client {
+impl SocketClient {
     /// Connects, without reading `hello`.
-    fn connect(api: &SlackApi) -> Client {
-        Client::with_url(api, &open(api)).unwrap()
+    fn connect(api: &SlackApi) -> SocketClient {
+        SocketClient::with_url(api, &open(api)).unwrap()
     }
 
-    fn with_url(api: &SlackApi, url: &str) -> Result<Client, String> {
+    fn with_url(api: &SlackApi, url: &str) -> Result<SocketClient, String> {
         let stream = TcpStream::connect(address(api)).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
         match tungstenite::client(url, stream) {
-            Ok((web_socket, _)) => Ok(Client(web_socket)),
+            Ok((web_socket, _)) => Ok(SocketClient(web_socket)),
             Err(error) => Err(error.to_string()),
         }
     }
@@ -55,7 +55,7 @@ impl Client {
 }
 
 fn open(api: &SlackApi) -> String {
-    let answer = Request::form("apps.connections.open", &[]).with_token(APP).answer(api);
+    let answer = SlackRequest::form("apps.connections.open", &[]).with_token(APP).answer(api);
     answer["url"].as_str().unwrap().to_owned()
 }
 
@@ -66,7 +66,7 @@ fn start() -> SlackApi {
 #[test]
 fn a_socket_says_hello_and_carries_an_event_until_its_ack() {
     let api = start();
-    let mut client = Client::connect(&api);
+    let mut client = SocketClient::connect(&api);
     let hello = client.next();
     assert_eq!(hello["type"], "hello");
     assert_eq!(hello["num_connections"], 1);
@@ -107,7 +107,7 @@ fn a_socket_says_hello_and_carries_an_event_until_its_ack() {
     assert_eq!(event["bot_id"], Value::Null);
 
     client.ack(&envelope);
-    let events = api.wait_for_all_acked(PATIENCE);
+    let events = api.wait_for_all_acked(TIMEOUT);
     assert_eq!(events.len(), 1);
     assert_eq!((events[0].acked_attempt, events[0].deliveries), (Some(0), 1));
     assert_eq!(api.acks()[0].event_id, payload["event_id"]);
@@ -119,26 +119,26 @@ fn a_socket_says_hello_and_carries_an_event_until_its_ack() {
 fn a_ticket_is_good_for_one_socket() {
     let api = start();
     let url = open(&api);
-    assert!(Client::with_url(&api, &url).is_ok());
-    assert_eq!(Client::with_url(&api, &url).err().unwrap(), "HTTP error: 401 Unauthorized");
+    assert!(SocketClient::with_url(&api, &url).is_ok());
+    assert_eq!(SocketClient::with_url(&api, &url).err().unwrap(), "HTTP error: 401 Unauthorized");
     assert_eq!(api.violations(), ["came with a ticket that was used or never given"]);
 }
 
 #[test]
 fn each_event_goes_to_one_of_the_sockets() {
     // No event is delivered again while a busy machine takes its time.
-    let api = SlackApi::start(SlackSetup { ack_within: PATIENCE, ..SlackSetup::default() });
-    let mut first = Client::connect(&api);
+    let api = SlackApi::start(SlackSetup { ack_within: TIMEOUT, ..SlackSetup::default() });
+    let mut first = SocketClient::connect(&api);
     // A client is connected before its socket has its number.
-    api.wait_for_sockets(1, PATIENCE);
-    let mut second = Client::connect(&api);
+    api.wait_for_sockets(1, TIMEOUT);
+    let mut second = SocketClient::connect(&api);
     let counts = [&mut first, &mut second].map(|client| client.next()["num_connections"].clone());
     assert_eq!(counts, [json!(1), json!(2)]);
-    api.wait_for_sockets(2, PATIENCE);
+    api.wait_for_sockets(2, TIMEOUT);
     for number in 0..20 {
         api.say(None, &number.to_string());
     }
-    wait_until(PATIENCE, "20 deliveries", || (api.deliveries().len() == 20).then_some(()));
+    wait_until(TIMEOUT, "20 deliveries", || (api.deliveries().len() == 20).then_some(()));
     let shares = api.sockets().iter().map(|socket| socket.envelopes).collect::<Vec<_>>();
     assert_eq!(shares.iter().sum::<usize>(), 20);
     assert!(shares.iter().all(|share| *share > 0), "{shares:?}");
@@ -149,7 +149,7 @@ fn each_event_goes_to_one_of_the_sockets() {
             client.ack(&envelope);
         }
     }
-    api.wait_for_all_acked(PATIENCE);
+    api.wait_for_all_acked(TIMEOUT);
     assert_eq!(ids, [1, 2]);
     assert_eq!(api.violations(), Vec::<String>::new());
 }
@@ -159,22 +159,22 @@ fn what_nobody_heard_comes_as_a_retry() {
     let api = start();
     api.say(None, "into the void");
     // The first attempt found no socket.
-    wait_until(PATIENCE, "the first attempt", || (!api.deliveries().is_empty()).then_some(()));
-    let mut client = Client::connect(&api);
+    wait_until(TIMEOUT, "the first attempt", || (!api.deliveries().is_empty()).then_some(()));
+    let mut client = SocketClient::connect(&api);
     assert_eq!(client.next()["type"], "hello");
     let envelope = client.next();
     assert_eq!(envelope["payload"]["event"]["text"], "into the void");
     assert!(envelope["retry_attempt"].as_u64() > Some(0), "{envelope}");
     assert_eq!(envelope["retry_reason"], "timeout");
     client.ack(&envelope);
-    api.wait_for_all_acked(PATIENCE);
+    api.wait_for_all_acked(TIMEOUT);
 }
 
 #[test]
 fn what_is_not_acked_comes_again() {
     let ack_within = Duration::from_millis(50);
     let api = SlackApi::start(SlackSetup { ack_within, ..SlackSetup::default() });
-    let mut client = Client::connect(&api);
+    let mut client = SocketClient::connect(&api);
     client.next();
     api.say(None, "hello?");
     let first = client.next();
@@ -182,21 +182,21 @@ fn what_is_not_acked_comes_again() {
     assert_eq!(second["retry_attempt"], 1);
     assert_eq!(second["payload"], first["payload"]);
     client.ack(&second);
-    assert_eq!(api.wait_for_all_acked(PATIENCE)[0].acked_attempt, Some(1));
+    assert_eq!(api.wait_for_all_acked(TIMEOUT)[0].acked_attempt, Some(1));
 }
 
 #[test]
 fn what_the_app_says_itself_it_hears_too() {
     let api = start();
     let channel = api.direct_message();
-    let mut client = Client::connect(&api);
+    let mut client = SocketClient::connect(&api);
     client.next();
     let post = json!({"channel": channel, "text": "by the bot"});
-    let posted = Request::json("chat.postMessage", &post).answer(&api);
+    let posted = SlackRequest::json("chat.postMessage", &post).answer(&api);
     let event = client.next()["payload"]["event"].clone();
     assert_eq!((&event["text"], &event["bot_id"]), (&json!("by the bot"), &json!("B0BOT")));
     let update = json!({"channel": channel, "ts": posted["ts"], "text": "changed"});
-    Request::json("chat.update", &update).answer(&api);
+    SlackRequest::json("chat.update", &update).answer(&api);
     let event = client.next()["payload"]["event"].clone();
     assert_eq!(event["subtype"], "message_changed");
     assert_eq!((&event["message"]["text"], &event["text"]), (&json!("changed"), &Value::Null));
@@ -205,7 +205,7 @@ fn what_the_app_says_itself_it_hears_too() {
 #[test]
 fn people_edit_delete_and_send_files_and_other_bots_talk() {
     let api = start();
-    let mut client = Client::connect(&api);
+    let mut client = SocketClient::connect(&api);
     client.next();
     let ts = api.say(None, "frist");
     api.edit(&ts, "first");
@@ -242,7 +242,7 @@ fn people_edit_delete_and_send_files_and_other_bots_talk() {
 fn a_click_is_not_retried_and_a_command_takes_an_answer() {
     let ack_within = Duration::from_millis(20);
     let api = SlackApi::start(SlackSetup { ack_within, ..SlackSetup::default() });
-    let mut client = Client::connect(&api);
+    let mut client = SocketClient::connect(&api);
     client.next();
     api.raise_other("interactive", json!({"type": "block_actions"}));
     let click = client.next();
@@ -253,7 +253,7 @@ fn a_click_is_not_retried_and_a_command_takes_an_answer() {
     let answer = json!({"envelope_id": command["envelope_id"], "payload": {"text": "done"}});
     client.send(&answer);
     client.send(&json!({"envelope_id": click["envelope_id"], "payload": {"text": "no"}}));
-    wait_until(PATIENCE, "the answers", || (api.sockets()[0].acks == 2).then_some(()));
+    wait_until(TIMEOUT, "the answers", || (api.sockets()[0].acks == 2).then_some(()));
     assert_eq!(api.violations(), ["socket 1: answered an envelope that takes no answer"]);
     assert_eq!(api.deliveries().len(), 2);
 }
@@ -262,9 +262,9 @@ fn a_click_is_not_retried_and_a_command_takes_an_answer() {
 fn a_refresh_is_told_and_events_go_on_over_the_old_socket_until_there_is_a_new_one() {
     let disconnect_grace = Duration::from_millis(300);
     let api = SlackApi::start(SlackSetup { disconnect_grace, ..SlackSetup::default() });
-    let mut old = Client::connect(&api);
+    let mut old = SocketClient::connect(&api);
     old.next();
-    api.wait_for_sockets(1, PATIENCE);
+    api.wait_for_sockets(1, TIMEOUT);
     assert_eq!(api.refresh(), 1);
     let told = old.next();
     assert_eq!(
@@ -274,16 +274,16 @@ fn a_refresh_is_told_and_events_go_on_over_the_old_socket_until_there_is_a_new_o
     api.say(None, "one");
     let envelope = old.next();
     old.ack(&envelope);
-    let mut new = Client::connect(&api);
+    let mut new = SocketClient::connect(&api);
     assert_eq!(new.next()["type"], "hello");
-    api.wait_for_sockets(1, PATIENCE);
+    api.wait_for_sockets(1, TIMEOUT);
     api.say(None, "two");
     let envelope = new.next();
     assert_eq!(envelope["payload"]["event"]["text"], "two");
     new.ack(&envelope);
     assert!(old.read().is_err());
-    api.wait_for_all_acked(PATIENCE);
-    wait_until(PATIENCE, "the old one's end", || {
+    api.wait_for_all_acked(TIMEOUT);
+    wait_until(TIMEOUT, "the old one's end", || {
         (api.sockets()[0].state == SocketState::Cut).then_some(())
     });
     assert_eq!(api.violations(), Vec::<String>::new());
@@ -293,7 +293,7 @@ fn a_refresh_is_told_and_events_go_on_over_the_old_socket_until_there_is_a_new_o
 fn every_cut_looks_as_it_should() {
     for cut in [Cut::Reset, Cut::Fin, Cut::Close(1011)] {
         let api = start();
-        let mut client = Client::connect(&api);
+        let mut client = SocketClient::connect(&api);
         client.next();
         assert_eq!(api.kill(cut), 1);
         let seen = match (cut, client.0.read()) {
@@ -307,7 +307,7 @@ fn every_cut_looks_as_it_should() {
         assert!(seen, "{cut:?}");
         assert_eq!(api.sockets()[0].state, SocketState::Cut);
         drop(client);
-        api.wait_for_sockets(0, PATIENCE);
+        api.wait_for_sockets(0, TIMEOUT);
         assert_eq!(api.violations(), Vec::<String>::new());
     }
 }
@@ -316,7 +316,7 @@ fn every_cut_looks_as_it_should() {
 fn a_half_open_socket_is_silent_and_counted_as_open() {
     let setup = SlackSetup { ack_within: Duration::from_millis(50), ..SlackSetup::default() };
     let api = SlackApi::start(setup);
-    let mut deaf = Client::connect(&api);
+    let mut deaf = SocketClient::connect(&api);
     deaf.next();
     api.kill(Cut::HalfOpen);
     deaf.0.get_ref().set_read_timeout(Some(Duration::from_millis(300))).unwrap();
@@ -324,7 +324,7 @@ fn a_half_open_socket_is_silent_and_counted_as_open() {
     api.say(None, "anyone?");
     let error = deaf.read().unwrap_err();
     assert!(matches!(error, tungstenite::Error::Io(_)), "{error}");
-    let mut other = Client::connect(&api);
+    let mut other = SocketClient::connect(&api);
     assert_eq!(other.next()["num_connections"], 2);
     assert!(other.next()["retry_attempt"].as_u64() > Some(0));
     assert_eq!(api.sockets()[0].state, SocketState::HalfOpen);
@@ -339,26 +339,26 @@ fn a_socket_may_begin_badly() {
         Greeting::End,
         Greeting::Status(503),
     ]);
-    assert_eq!(Client::connect(&api).next()["type"], "hello");
-    let mut silent = Client::connect(&api);
+    assert_eq!(SocketClient::connect(&api).next()["type"], "hello");
+    let mut silent = SocketClient::connect(&api);
     silent.0.get_ref().set_read_timeout(Some(Duration::from_millis(100))).unwrap();
     assert!(silent.read().is_err());
-    assert!(Client::connect(&api).read().is_err());
-    let error = Client::with_url(&api, &open(&api)).err().unwrap();
+    assert!(SocketClient::connect(&api).read().is_err());
+    let error = SocketClient::with_url(&api, &open(&api)).err().unwrap();
     assert_eq!(error, "HTTP error: 503 Service Unavailable");
-    api.fail("apps.connections.open", [Fault::RateLimited(30)]);
-    let refused = Request::form("apps.connections.open", &[]).with_token(APP).send(&api);
+    api.fail("apps.connections.open", [SlackFault::RateLimited(30)]);
+    let refused = SlackRequest::form("apps.connections.open", &[]).with_token(APP).send(&api);
     assert_eq!((refused.status, refused.header("retry-after")), (429, Some("30")));
 }
 
 #[test]
 fn the_eleventh_socket_is_one_too_many() {
     let api = start();
-    let mut clients: Vec<Client> = (0..10).map(|_| Client::connect(&api)).collect();
+    let mut clients: Vec<SocketClient> = (0..10).map(|_| SocketClient::connect(&api)).collect();
     for client in &mut clients {
         assert_eq!(client.next()["type"], "hello");
     }
-    let mut last = Client::connect(&api);
+    let mut last = SocketClient::connect(&api);
     assert_eq!(last.next()["reason"], "too_many_websockets");
     assert!(last.read().is_err());
 }
@@ -366,9 +366,9 @@ fn the_eleventh_socket_is_one_too_many() {
 #[test]
 fn envelopes_come_in_fragments_or_twice_and_junk_between_them() {
     let api = start();
-    let mut client = Client::connect(&api);
+    let mut client = SocketClient::connect(&api);
     client.next();
-    api.shape([Shape::Fragments(5), Shape::Twice]);
+    api.shape([EnvelopeShape::Fragments(5), EnvelopeShape::Twice]);
     api.say(None, "日本語");
     let envelope = client.next();
     assert_eq!(envelope["payload"]["event"]["text"], "日本語");
@@ -378,8 +378,8 @@ fn envelopes_come_in_fragments_or_twice_and_junk_between_them() {
     assert_eq!(first, second);
     client.ack(&first);
     client.ack(&second);
-    api.wait_for_all_acked(PATIENCE);
-    api.wait_for_sockets(1, PATIENCE);
+    api.wait_for_all_acked(TIMEOUT);
+    api.wait_for_sockets(1, TIMEOUT);
     assert_eq!(api.send_text("not JSON"), 1);
     assert_eq!(api.send_binary(&[0, 1]), 1);
     let mut junk = Vec::new();
@@ -401,7 +401,7 @@ fn what_a_client_must_not_do_is_written_down() {
         ..SlackSetup::default()
     };
     let api = SlackApi::start(setup);
-    let mut client = Client::connect(&api);
+    let mut client = SocketClient::connect(&api);
     client.next();
     api.say(None, "x");
     let envelope = client.next();
@@ -420,7 +420,7 @@ fn what_a_client_must_not_do_is_written_down() {
         // The client no longer reads, so it sends no pong.
         "socket 1: answered no ping",
     ];
-    let seen = wait_until(PATIENCE, "six violations", || {
+    let seen = wait_until(TIMEOUT, "six violations", || {
         Some(api.violations()).filter(|violations| violations.len() >= 6)
     });
     for problem in wanted {
@@ -431,10 +431,10 @@ fn what_a_client_must_not_do_is_written_down() {
 #[test]
 fn a_frame_without_a_mask_is_a_violation() {
     let api = start();
-    let mut client = Client::connect(&api);
+    let mut client = SocketClient::connect(&api);
     client.next();
     client.0.get_mut().write_all(&[0x81, 2, b'h', b'i']).unwrap();
-    let seen = wait_until(PATIENCE, "the violation", || api.violations().pop());
+    let seen = wait_until(TIMEOUT, "the violation", || api.violations().pop());
     assert_eq!(seen, "socket 1: Received an unmasked frame from client");
     let mut rest = Vec::new();
     let _ = client.0.get_mut().read_to_end(&mut rest);

@@ -8,12 +8,12 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use serde_json::json;
-use testkit::slack::{Fault, When};
+use testkit::slack::{FaultMoment, SlackFault};
 use testkit::{Hermetic, SlackApi, SlackSetup};
 
-use crate::support::slack_client::{Client, Request, address};
+use crate::support::slack_client::{SlackClient, SlackRequest, address};
 
-type TlsClient = Client<StreamOwned<ClientConnection, TcpStream>>;
+type TlsClient = SlackClient<StreamOwned<ClientConnection, TcpStream>>;
 
 fn connect(api: &SlackApi, trusted: &SlackApi) -> TlsClient {
     let hermetic = Hermetic::new();
@@ -31,7 +31,7 @@ fn connect(api: &SlackApi, trusted: &SlackApi) -> TlsClient {
     let session = ClientConnection::new(Arc::new(config), name).unwrap();
     let socket = TcpStream::connect(address(api)).unwrap();
     socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-    Client::over(StreamOwned::new(session, socket))
+    SlackClient::over(StreamOwned::new(session, socket))
 }
 
 #[test]
@@ -40,16 +40,18 @@ fn a_client_that_trusts_the_authority_is_served() {
     assert!(api.base_url().starts_with("https://127.0.0.1:"));
     let channel = api.direct_message();
     let mut client = connect(&api, &api);
-    let post =
-        Request::json("chat.postMessage", &json!({"channel": channel, "text": "é".repeat(30_000)}));
+    let post = SlackRequest::json(
+        "chat.postMessage",
+        &json!({"channel": channel, "text": "é".repeat(30_000)}),
+    );
     for count in 1..3 {
         assert_eq!(client.ask(&post).unwrap().json()["ok"], true);
         assert_eq!(api.messages(&channel).len(), count);
     }
-    let open = Request::form("apps.connections.open", &[]).with_token("xapp-loopback-app");
+    let open = SlackRequest::form("apps.connections.open", &[]).with_token("xapp-loopback-app");
     let url = client.ask(&open).unwrap().json()["url"].as_str().unwrap().to_owned();
     assert!(url.starts_with("wss://127.0.0.1:"), "{url}");
-    api.fail("chat.postMessage", [Fault::Reset(When::After)]);
+    api.fail("chat.postMessage", [SlackFault::Reset(FaultMoment::After)]);
     client.ask(&post).unwrap_err();
     assert_eq!(api.messages(&channel).len(), 3);
     drop(api);
@@ -59,7 +61,7 @@ fn a_client_that_trusts_the_authority_is_served() {
 fn another_servers_authority_is_not_trusted() {
     let api = SlackApi::start_tls(SlackSetup::default());
     let other = SlackApi::start_tls(SlackSetup::default());
-    let error = connect(&api, &other).ask(&Request::form("auth.test", &[])).unwrap_err();
+    let error = connect(&api, &other).ask(&SlackRequest::form("auth.test", &[])).unwrap_err();
     assert!(error.to_string().contains("certificate"), "{error}");
     assert_eq!(api.calls().len(), 0);
 }

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use testkit::slack::{Outcome, TokenKind};
+use testkit::slack::{CallOutcome, CallToken};
 use testkit::{SlackApi, SlackSetup};
 
-use crate::support::slack_client::{APP, BOT, Client, FORM, Request};
+use crate::support::slack_client::{APP, BOT, FORM, SlackClient, SlackRequest};
 
 fn start() -> (SlackApi, String) {
     let api = SlackApi::start(SlackSetup::default());
@@ -14,10 +14,10 @@ fn start() -> (SlackApi, String) {
     (api, channel)
 }
 
-fn post(channel: &str, more: Value) -> Request {
+fn post(channel: &str, more: Value) -> SlackRequest {
     let mut arguments = json!({"channel": channel});
     arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    Request::json("chat.postMessage", &arguments)
+    SlackRequest::json("chat.postMessage", &arguments)
 }
 
 #[track_caller]
@@ -25,7 +25,7 @@ fn check_post_error(more: Value, expected: &str) {
     let (api, channel) = start();
     assert_eq!(post(&channel, more).error(&api), expected);
     assert_eq!(api.messages(&channel), []);
-    assert_eq!(api.calls()[0].outcome, Outcome::Error(expected.to_owned()));
+    assert_eq!(api.calls()[0].outcome, CallOutcome::Error(expected.to_owned()));
     assert!(!api.calls()[0].applied);
 }
 
@@ -40,7 +40,7 @@ fn check_invalid_blocks(blocks: Value, explanation: &str) {
 #[test]
 fn auth_test_tells_who_the_token_belongs_to() {
     let (api, _) = start();
-    let bot = Request::form("auth.test", &[]).send(&api);
+    let bot = SlackRequest::form("auth.test", &[]).send(&api);
     assert_eq!(bot.status, 200);
     assert_eq!(bot.header("x-slack-req-id"), Some("loopback-1"));
     assert_eq!(bot.header("x-oauth-scopes"), Some("chat:write,im:write,im:history"));
@@ -50,9 +50,9 @@ fn auth_test_tells_who_the_token_belongs_to() {
     {
         assert_eq!(bot[field], value);
     }
-    let app = Request::form("auth.test", &[]).with_token(APP).answer(&api);
+    let app = SlackRequest::form("auth.test", &[]).with_token(APP).answer(&api);
     assert_eq!(app, json!({"ok": true, "app_id": "A0LOOPBACK", "app_name": "Turnbridge"}));
-    assert_eq!(Request::get("auth.test", &[]).answer(&api)["ok"], true);
+    assert_eq!(SlackRequest::get("auth.test", &[]).answer(&api)["ok"], true);
 }
 
 #[test]
@@ -62,29 +62,29 @@ fn a_token_has_to_be_there_right_and_of_the_right_kind() {
     assert_eq!(message.clone().without_token().error(&api), "not_authed");
     assert_eq!(message.clone().with_token("xoxb-other").error(&api), "invalid_auth");
     assert_eq!(message.clone().with_token(APP).error(&api), "not_allowed_token_type");
-    let kinds: Vec<TokenKind> = api.calls().iter().map(|call| call.token).collect();
-    assert_eq!(kinds, [TokenKind::Missing, TokenKind::Unknown, TokenKind::App]);
+    let kinds: Vec<CallToken> = api.calls().iter().map(|call| call.token).collect();
+    assert_eq!(kinds, [CallToken::Missing, CallToken::Unknown, CallToken::App]);
     // A token inside JSON or a query is ignored.
     let in_json = post(&channel, json!({"text": "x", "token": BOT})).without_token();
     assert_eq!(in_json.error(&api), "not_authed");
     assert_eq!(
-        Request::get("auth.test", &[("token", BOT)]).without_token().error(&api),
+        SlackRequest::get("auth.test", &[("token", BOT)]).without_token().error(&api),
         "not_authed"
     );
     // A token in a form counts, and is not among the arguments.
     let arguments = [("token", BOT), ("channel", channel.as_str()), ("text", "in a form")];
-    let in_form = Request::form("chat.postMessage", &arguments).without_token();
+    let in_form = SlackRequest::form("chat.postMessage", &arguments).without_token();
     assert_eq!(in_form.answer(&api)["ok"], true);
     let call = api.calls().pop().unwrap();
     assert_eq!(call.arguments, json!({"channel": channel, "text": "in a form"}));
-    assert_eq!((call.token, call.content_type.as_deref()), (TokenKind::Bot, Some(FORM)));
+    assert_eq!((call.token, call.content_type.as_deref()), (CallToken::Bot, Some(FORM)));
 }
 
 #[test]
 fn a_token_taken_back_is_refused_from_then_on() {
     let (api, _) = start();
     api.change(|setup| setup.bot_token = "xoxb-new".to_owned());
-    assert_eq!(Request::form("auth.test", &[]).error(&api), "invalid_auth");
+    assert_eq!(SlackRequest::form("auth.test", &[]).error(&api), "invalid_auth");
 }
 
 #[test]
@@ -95,10 +95,10 @@ fn a_missing_scope_is_named() {
     let channel_argument = [("channel", channel.as_str())];
     let refused = [
         ("chat:write", post(&channel, json!({"text": "x"}))),
-        ("chat:write", Request::json("chat.update", &json!({}))),
-        ("im:history", Request::get("conversations.history", &channel_argument)),
-        ("im:history", Request::get("conversations.replies", &channel_argument)),
-        ("users:read", Request::get("users.info", &[])),
+        ("chat:write", SlackRequest::json("chat.update", &json!({}))),
+        ("im:history", SlackRequest::get("conversations.history", &channel_argument)),
+        ("im:history", SlackRequest::get("conversations.replies", &channel_argument)),
+        ("users:read", SlackRequest::get("users.info", &[])),
     ];
     for (scope, request) in refused {
         let answer = request.answer(&api);
@@ -108,14 +108,14 @@ fn a_missing_scope_is_named() {
         );
     }
     api.change(|setup| setup.bot_scopes.clear());
-    let open = Request::json("conversations.open", &json!({"users": "U0OWNER"}));
+    let open = SlackRequest::json("conversations.open", &json!({"users": "U0OWNER"}));
     assert_eq!(open.error(&api), "missing_scope");
 }
 
 #[test]
 fn a_socket_is_opened_with_the_app_token_in_the_header_only() {
     let (api, _) = start();
-    let open = Request::form("apps.connections.open", &[]).with_token(APP);
+    let open = SlackRequest::form("apps.connections.open", &[]).with_token(APP);
     let urls: Vec<String> =
         (0..2).map(|_| open.answer(&api)["url"].as_str().unwrap().to_owned()).collect();
     let base = api.base_url().replace("http://", "ws://").replace("/api/", "/link/?ticket=");
@@ -123,9 +123,9 @@ fn a_socket_is_opened_with_the_app_token_in_the_header_only() {
     assert_ne!(urls[0], urls[1]);
 
     assert_eq!(open.clone().with_token(BOT).error(&api), "not_allowed_token_type");
-    let in_form = Request::form("apps.connections.open", &[("token", APP)]).without_token();
+    let in_form = SlackRequest::form("apps.connections.open", &[("token", APP)]).without_token();
     assert_eq!(in_form.error(&api), "not_authed");
-    let get = Request::get("apps.connections.open", &[]).with_token(APP);
+    let get = SlackRequest::get("apps.connections.open", &[]).with_token(APP);
     assert_eq!(get.error(&api), "insecure_request");
     api.change(|setup| setup.app_scopes.clear());
     assert_eq!(open.error(&api), "missing_scope");
@@ -134,7 +134,8 @@ fn a_socket_is_opened_with_the_app_token_in_the_header_only() {
 #[test]
 fn a_direct_message_keeps_its_id() {
     let api = SlackApi::start(SlackSetup::default());
-    let open = Request::json("conversations.open", &json!({"users": "U0OWNER", "return_im": true}));
+    let open =
+        SlackRequest::json("conversations.open", &json!({"users": "U0OWNER", "return_im": true}));
     let first = open.answer(&api);
     let channel = first["channel"]["id"].as_str().unwrap();
     assert!(channel.starts_with('D'));
@@ -142,12 +143,12 @@ fn a_direct_message_keeps_its_id() {
         (&first["channel"]["user"], &first["already_open"]),
         (&json!("U0OWNER"), &Value::Null)
     );
-    let again = Request::form("conversations.open", &[("users", "U0OWNER")]).answer(&api);
+    let again = SlackRequest::form("conversations.open", &[("users", "U0OWNER")]).answer(&api);
     assert_eq!(
         again,
         json!({"ok": true, "no_op": true, "already_open": true, "channel": {"id": channel}})
     );
-    let by_channel = Request::form("conversations.open", &[("channel", channel)]).answer(&api);
+    let by_channel = SlackRequest::form("conversations.open", &[("channel", channel)]).answer(&api);
     assert_eq!(by_channel["channel"]["id"], channel);
     assert_eq!(api.direct_message(), channel);
 }
@@ -161,7 +162,7 @@ fn a_direct_message_needs_a_known_person() {
         (json!({"users": "U0OWNER,U0STRANGER"}), "missing_scope"),
         (json!({"channel": "D0NONE"}), "channel_not_found"),
     ] {
-        assert_eq!(Request::json("conversations.open", &arguments).error(&api), error);
+        assert_eq!(SlackRequest::json("conversations.open", &arguments).error(&api), error);
     }
 }
 
@@ -191,7 +192,7 @@ fn a_post_is_kept_with_all_it_carries() {
         ("blocks", &blocks.to_string()),
         ("metadata", &metadata.to_string()),
     ];
-    let reply = Request::form("chat.postMessage", &arguments).answer(&api);
+    let reply = SlackRequest::form("chat.postMessage", &arguments).answer(&api);
     assert_eq!(reply["message"]["thread_ts"], ts);
     assert_eq!(reply["message"]["parent_user_id"], "U0BOT");
 
@@ -215,7 +216,8 @@ fn a_body_without_charset_is_taken_with_a_warning() {
     let answer = request.clone().with_content_type("application/json").answer(&api);
     assert_eq!((&answer["ok"], &answer["warning"]), (&json!(true), &json!("missing_charset")));
     assert_eq!(answer["response_metadata"], json!({"warnings": ["missing_charset"]}));
-    let form = Request::form("auth.test", &[]).with_content_type(&format!("{FORM}; charset=utf-8"));
+    let form =
+        SlackRequest::form("auth.test", &[]).with_content_type(&format!("{FORM}; charset=utf-8"));
     assert_eq!(form.answer(&api)["warning"], "superfluous_charset");
 }
 
@@ -223,12 +225,12 @@ fn a_body_without_charset_is_taken_with_a_warning() {
 fn a_body_that_cannot_be_read_is_refused() {
     let (api, channel) = start();
     let request = post(&channel, json!({"text": "x"}));
-    let with_body = |body: &str| Request { body: body.to_owned(), ..request.clone() };
+    let with_body = |body: &str| SlackRequest { body: body.to_owned(), ..request.clone() };
     assert_eq!(with_body("{\"channel\":").error(&api), "invalid_json");
     assert_eq!(with_body("[]").error(&api), "json_not_object");
     assert_eq!(with_body("a=%zz").with_content_type(FORM).error(&api), "invalid_form_data");
     assert_eq!(request.clone().with_content_type("text/plain").error(&api), "invalid_post_type");
-    assert_eq!(Request { content_type: None, ..request }.error(&api), "missing_post_type");
+    assert_eq!(SlackRequest { content_type: None, ..request }.error(&api), "missing_post_type");
 }
 
 #[test]
@@ -236,7 +238,7 @@ fn a_channel_has_to_be_an_open_direct_message() {
     let (api, _) = start();
     assert_eq!(post("D0NONE", json!({"text": "x"})).error(&api), "channel_not_found");
     assert_eq!(post("U0OWNER", json!({"text": "x"})).error(&api), "channel_not_found");
-    let without = Request::json("chat.postMessage", &json!({"text": "x"})).answer(&api);
+    let without = SlackRequest::json("chat.postMessage", &json!({"text": "x"})).answer(&api);
     assert_eq!(without["error"], "invalid_arguments");
     let messages = &without["response_metadata"]["messages"];
     assert_eq!(*messages, json!(["[ERROR] missing required field: channel"]));
@@ -337,7 +339,7 @@ fn an_update_changes_the_apps_own_message() {
     });
     let ts = post(&channel, sent).answer(&api)["ts"].as_str().unwrap().to_owned();
     let update = |ts: &str, text: &str| {
-        Request::json("chat.update", &json!({"channel": channel, "ts": ts, "text": text}))
+        SlackRequest::json("chat.update", &json!({"channel": channel, "ts": ts, "text": text}))
     };
     let answer = update(&ts, "two").answer(&api);
     assert_eq!((&answer["ts"], &answer["text"]), (&json!(ts), &json!("two")));
@@ -356,19 +358,19 @@ fn an_update_changes_the_apps_own_message() {
 fn people_are_shown_and_other_methods_are_unknown() {
     let (api, _) = start();
     api.change(|setup| setup.bot_scopes.push("users:read".to_owned()));
-    let owner = Request::get("users.info", &[("user", "U0OWNER")]).answer(&api);
+    let owner = SlackRequest::get("users.info", &[("user", "U0OWNER")]).answer(&api);
     assert_eq!(
         (&owner["user"]["id"], &owner["user"]["is_bot"]),
         (&json!("U0OWNER"), &json!(false))
     );
-    assert_eq!(Request::form("users.info", &[("user", "U0")]).error(&api), "user_not_found");
+    assert_eq!(SlackRequest::form("users.info", &[("user", "U0")]).error(&api), "user_not_found");
 
-    let unknown = Request::form("chat.shout", &[]).answer(&api);
+    let unknown = SlackRequest::form("chat.shout", &[]).answer(&api);
     assert_eq!(
         unknown,
         json!({"ok": false, "error": "unknown_method", "req_method": "chat.shout"})
     );
-    assert_eq!(Request::get("chat.postMessage", &[]).error(&api), "insecure_request");
+    assert_eq!(SlackRequest::get("chat.postMessage", &[]).error(&api), "insecure_request");
 }
 
 #[test]
@@ -377,7 +379,7 @@ fn a_channel_that_gets_too_much_says_when_to_come_again() {
     let api = SlackApi::start(setup);
     let channel = api.direct_message();
     let request = post(&channel, json!({"text": "x"}));
-    let mut client = Client::connect(&api).unwrap();
+    let mut client = SlackClient::connect(&api).unwrap();
     let mut answers = (0..100).map(|_| client.ask(&request).unwrap());
     let limited = answers.find(|answer| answer.status == 429).unwrap();
     assert_eq!(limited.header("retry-after"), Some("1"));

@@ -15,7 +15,7 @@ use crate::problem::Problem;
 
 /// How a `notify` that the user already has is treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
+pub enum NotifyMode {
     LeaveExisting,
     /// Turnbridge's entry takes its place and runs it with the same JSON.
     Chain,
@@ -23,13 +23,13 @@ pub enum Mode {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Plan {
+pub struct NotifyPlan {
     pub splices: Vec<Splice>,
-    pub outcome: Outcome,
+    pub outcome: NotifyOutcome,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum NotifyOutcome {
     /// The entry is already the wanted one.
     Unchanged,
     Registered,
@@ -48,7 +48,7 @@ pub enum Outcome {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Status {
+pub enum NotifyKeyStatus {
     Absent,
     Registered,
     /// Turnbridge's entry for another version or another place.
@@ -58,7 +58,7 @@ pub enum Status {
     Unusable,
 }
 
-impl Plan {
+impl NotifyPlan {
     pub fn applied_to(&self, text: &str) -> String {
         spliced(text, &self.splices)
     }
@@ -69,39 +69,43 @@ pub fn our_argv(program: &str) -> Vec<String> {
     [program, "notify", "--tool", "codex"].map(str::to_owned).to_vec()
 }
 
-pub fn plan_apply(text: &str, argv: &[String], mode: Mode) -> Result<Plan, Problem> {
-    let found = Found::in_text(text)?;
+pub fn plan_apply(text: &str, argv: &[String], mode: NotifyMode) -> Result<NotifyPlan, Problem> {
+    let found = NotifyEntry::in_text(text)?;
     let wanted = render(argv);
     let (splices, outcome) = match &found {
-        Found::Nothing { last_value } => {
-            (vec![insertion(text, *last_value, &wanted)], Outcome::Registered)
+        NotifyEntry::Nothing { last_value } => {
+            (vec![insertion(text, *last_value, &wanted)], NotifyOutcome::Registered)
         }
-        Found::Argv { argv: existing, .. } if existing == argv => (vec![], Outcome::Unchanged),
-        Found::Argv { argv: existing, value, .. } if is_ours(existing) => {
-            (vec![Splice::replace(value.clone(), wanted)], Outcome::Updated)
+        NotifyEntry::Argv { argv: existing, .. } if existing == argv => {
+            (vec![], NotifyOutcome::Unchanged)
+        }
+        NotifyEntry::Argv { argv: existing, value, .. } if is_ours(existing) => {
+            (vec![Splice::replace(value.clone(), wanted)], NotifyOutcome::Updated)
         }
         // An empty list runs no program.
-        Found::Argv { argv: existing, value, .. } if existing.is_empty() => {
-            (vec![Splice::replace(value.clone(), wanted)], Outcome::Registered)
+        NotifyEntry::Argv { argv: existing, value, .. } if existing.is_empty() => {
+            (vec![Splice::replace(value.clone(), wanted)], NotifyOutcome::Registered)
         }
-        Found::Argv { argv: existing, value, .. } => match mode {
-            Mode::LeaveExisting => (vec![], Outcome::Left(existing.clone())),
-            Mode::Chain => {
+        NotifyEntry::Argv { argv: existing, value, .. } => match mode {
+            NotifyMode::LeaveExisting => (vec![], NotifyOutcome::Left(existing.clone())),
+            NotifyMode::Chain => {
                 let splice = Splice::replace(value.clone(), wanted);
-                (vec![splice], Outcome::Chained(existing.clone()))
+                (vec![splice], NotifyOutcome::Chained(existing.clone()))
             }
-            Mode::Replace => (vec![Splice::replace(value.clone(), wanted)], Outcome::Replaced),
+            NotifyMode::Replace => {
+                (vec![Splice::replace(value.clone(), wanted)], NotifyOutcome::Replaced)
+            }
         },
-        Found::Other { value, is_table: false } if mode == Mode::Replace => {
-            (vec![Splice::replace(value.clone(), wanted)], Outcome::Replaced)
+        NotifyEntry::Other { value, is_table: false } if mode == NotifyMode::Replace => {
+            (vec![Splice::replace(value.clone(), wanted)], NotifyOutcome::Replaced)
         }
-        Found::Other { value, .. } => {
+        NotifyEntry::Other { value, .. } => {
             let message = "`notify` should be a list of words; Codex does not start with this";
             return Err(Problem::at(text, value.clone(), message));
         }
     };
-    checked(text, Plan { splices, outcome }, |status| match status {
-        Found::Argv { argv: after, .. } => after == argv,
+    checked(text, NotifyPlan { splices, outcome }, |status| match status {
+        NotifyEntry::Argv { argv: after, .. } => after == argv,
         _ => false,
     })
 }
@@ -112,31 +116,34 @@ pub fn plan_remove(
     text: &str,
     before: Option<&str>,
     chained: Option<&[String]>,
-) -> Result<Plan, Problem> {
-    let Found::Argv { argv, entry, value } = Found::in_text(text)? else {
-        return Ok(Plan { splices: Vec::new(), outcome: Outcome::Unchanged });
+) -> Result<NotifyPlan, Problem> {
+    let NotifyEntry::Argv { argv, entry, value } = NotifyEntry::in_text(text)? else {
+        return Ok(NotifyPlan { splices: Vec::new(), outcome: NotifyOutcome::Unchanged });
     };
     if !is_ours(&argv) {
-        return Ok(Plan { splices: Vec::new(), outcome: Outcome::Left(argv) });
+        return Ok(NotifyPlan { splices: Vec::new(), outcome: NotifyOutcome::Left(argv) });
     }
     let previous = before.and_then(previous_value).or_else(|| chained.map(render));
     let plan = match previous {
-        Some(previous) => {
-            Plan { splices: vec![Splice::replace(value, previous)], outcome: Outcome::Restored }
-        }
-        None => Plan { splices: vec![removal(text, entry)], outcome: Outcome::Removed },
+        Some(previous) => NotifyPlan {
+            splices: vec![Splice::replace(value, previous)],
+            outcome: NotifyOutcome::Restored,
+        },
+        None => NotifyPlan { splices: vec![removal(text, entry)], outcome: NotifyOutcome::Removed },
     };
-    checked(text, plan, |after| !matches!(after, Found::Argv { argv, .. } if is_ours(argv)))
+    checked(text, plan, |after| !matches!(after, NotifyEntry::Argv { argv, .. } if is_ours(argv)))
 }
 
-pub fn status(text: &str, argv: &[String]) -> Result<Status, Problem> {
-    Ok(match Found::in_text(text)? {
-        Found::Nothing { .. } => Status::Absent,
-        Found::Argv { argv: existing, .. } if existing == argv => Status::Registered,
-        Found::Argv { argv: existing, .. } if is_ours(&existing) => Status::Outdated(existing),
-        Found::Argv { argv: existing, .. } if existing.is_empty() => Status::Absent,
-        Found::Argv { argv: existing, .. } => Status::Foreign(existing),
-        Found::Other { .. } => Status::Unusable,
+pub fn status(text: &str, argv: &[String]) -> Result<NotifyKeyStatus, Problem> {
+    Ok(match NotifyEntry::in_text(text)? {
+        NotifyEntry::Nothing { .. } => NotifyKeyStatus::Absent,
+        NotifyEntry::Argv { argv: existing, .. } if existing == argv => NotifyKeyStatus::Registered,
+        NotifyEntry::Argv { argv: existing, .. } if is_ours(&existing) => {
+            NotifyKeyStatus::Outdated(existing)
+        }
+        NotifyEntry::Argv { argv: existing, .. } if existing.is_empty() => NotifyKeyStatus::Absent,
+        NotifyEntry::Argv { argv: existing, .. } => NotifyKeyStatus::Foreign(existing),
+        NotifyEntry::Other { .. } => NotifyKeyStatus::Unusable,
     })
 }
 
@@ -154,7 +161,7 @@ fn render(argv: &[String]) -> String {
 }
 
 /// The `notify` of the root. All places are byte offsets in the text.
-enum Found {
+enum NotifyEntry {
     Nothing {
         /// The end of the root's last value. A new key belongs behind it, before the tables.
         last_value: Option<usize>,
@@ -169,8 +176,8 @@ enum Found {
     Other { value: Range<usize>, is_table: bool },
 }
 
-impl Found {
-    fn in_text(text: &str) -> Result<Found, Problem> {
+impl NotifyEntry {
+    fn in_text(text: &str) -> Result<NotifyEntry, Problem> {
         Problem::check_mark(text)?;
         let (mark, body) = split_mark(text);
         let mark = mark.len();
@@ -178,17 +185,20 @@ impl Found {
         let in_whole = |range: Range<usize>| range.start + mark..range.end + mark;
         let Some((key, item)) = document.get_key_value("notify") else {
             let last_value = last_value_end(&document).map(|end| end + mark);
-            return Ok(Found::Nothing { last_value });
+            return Ok(NotifyEntry::Nothing { last_value });
         };
         let key = key.span().unwrap_or_default();
         let value = item.span().unwrap_or(key.clone());
         Ok(match words(item) {
-            Some(argv) => {
-                Found::Argv { argv, entry: in_whole(key.start..value.end), value: in_whole(value) }
-            }
-            None => {
-                Found::Other { value: in_whole(value), is_table: !matches!(item, Item::Value(_)) }
-            }
+            Some(argv) => NotifyEntry::Argv {
+                argv,
+                entry: in_whole(key.start..value.end),
+                value: in_whole(value),
+            },
+            None => NotifyEntry::Other {
+                value: in_whole(value),
+                is_table: !matches!(item, Item::Value(_)),
+            },
         })
     }
 }
@@ -273,19 +283,23 @@ fn removal(text: &str, entry: Range<usize>) -> Splice {
 
 /// Returns the earlier value as it was written, unless it was already Turnbridge's.
 fn previous_value(before: &str) -> Option<String> {
-    match Found::in_text(before).ok()? {
-        Found::Argv { argv, value, .. } if !is_ours(&argv) => Some(before[value].to_owned()),
-        Found::Other { value, is_table: false } => Some(before[value].to_owned()),
+    match NotifyEntry::in_text(before).ok()? {
+        NotifyEntry::Argv { argv, value, .. } if !is_ours(&argv) => Some(before[value].to_owned()),
+        NotifyEntry::Other { value, is_table: false } => Some(before[value].to_owned()),
         _ => None,
     }
 }
 
 /// Returns the plan only if the text that results from it reads as expected.
-fn checked(text: &str, plan: Plan, holds: impl Fn(&Found) -> bool) -> Result<Plan, Problem> {
+fn checked(
+    text: &str,
+    plan: NotifyPlan,
+    holds: impl Fn(&NotifyEntry) -> bool,
+) -> Result<NotifyPlan, Problem> {
     if plan.splices.is_empty() {
         return Ok(plan);
     }
-    match Found::in_text(&plan.applied_to(text)) {
+    match NotifyEntry::in_text(&plan.applied_to(text)) {
         Ok(found) if holds(&found) => Ok(plan),
         _ => Err(Problem::at(text, 0..0, "could not find a place for `notify`")),
     }

@@ -15,7 +15,7 @@ fn ours() -> Vec<String> {
     our_argv("/opt/turnbridge/bin/turnbridge")
 }
 
-fn apply(text: &str, mode: Mode) -> String {
+fn apply(text: &str, mode: NotifyMode) -> String {
     plan_apply(text, &ours(), mode).unwrap().applied_to(text)
 }
 
@@ -30,9 +30,9 @@ fn has_ours(text: &str) -> bool {
 fn check(case: &Case) {
     let (name, before) = (case.name(), case.input("before.toml"));
     let mode = match name.split_once('-').unwrap().1 {
-        name if name.starts_with("chain") => Mode::Chain,
-        name if name.starts_with("replace") => Mode::Replace,
-        _ => Mode::LeaveExisting,
+        name if name.starts_with("chain") => NotifyMode::Chain,
+        name if name.starts_with("replace") => NotifyMode::Replace,
+        _ => NotifyMode::LeaveExisting,
     };
     let plan = plan_apply(&before, &ours(), mode);
     let reason = plan.as_ref().err().map(|problem| format!("{problem}\n"));
@@ -58,36 +58,36 @@ fn x1_an_existing_program_is_left_chained_or_replaced() {
     let text = "notify = [\"a\", 'b']\n";
     let existing = || vec!["a".to_owned(), "b".to_owned()];
     let outcome = |mode| plan_apply(text, &ours(), mode).unwrap().outcome;
-    assert_eq!(outcome(Mode::LeaveExisting), Outcome::Left(existing()));
-    assert_eq!(outcome(Mode::Chain), Outcome::Chained(existing()));
-    assert_eq!(outcome(Mode::Replace), Outcome::Replaced);
-    let after = apply(text, Mode::Chain);
+    assert_eq!(outcome(NotifyMode::LeaveExisting), NotifyOutcome::Left(existing()));
+    assert_eq!(outcome(NotifyMode::Chain), NotifyOutcome::Chained(existing()));
+    assert_eq!(outcome(NotifyMode::Replace), NotifyOutcome::Replaced);
+    let after = apply(text, NotifyMode::Chain);
     let plan = plan_remove(&after, None, Some(&existing())).unwrap();
     assert_eq!(
         (plan.applied_to(&after), plan.outcome),
-        ("notify = [\"a\", \"b\"]\n".to_owned(), Outcome::Restored)
+        ("notify = [\"a\", \"b\"]\n".to_owned(), NotifyOutcome::Restored)
     );
     let plan = plan_remove(text, None, None).unwrap();
-    assert_eq!((plan.splices.len(), plan.outcome), (0, Outcome::Left(existing())));
+    assert_eq!((plan.splices.len(), plan.outcome), (0, NotifyOutcome::Left(existing())));
 }
 
 #[test]
 fn what_stands_there_is_told() {
     let of = |text: &str| status(text, &ours()).unwrap();
-    assert_eq!(of("[tui]\nnotify = ['x']\n"), Status::Absent);
-    assert_eq!(of("notify = []\n"), Status::Absent);
-    assert_eq!(of(&apply("", Mode::Chain)), Status::Registered);
-    assert_eq!(of("notify = ['x']"), Status::Foreign(vec!["x".to_owned()]));
+    assert_eq!(of("[tui]\nnotify = ['x']\n"), NotifyKeyStatus::Absent);
+    assert_eq!(of("notify = []\n"), NotifyKeyStatus::Absent);
+    assert_eq!(of(&apply("", NotifyMode::Chain)), NotifyKeyStatus::Registered);
+    assert_eq!(of("notify = ['x']"), NotifyKeyStatus::Foreign(vec!["x".to_owned()]));
     let old = our_argv("/old/turnbridge");
-    assert_eq!(of(&format!("notify = {}", render(&old))), Status::Outdated(old));
-    assert_eq!(of("notify = 'x'"), Status::Unusable);
+    assert_eq!(of(&format!("notify = {}", render(&old))), NotifyKeyStatus::Outdated(old));
+    assert_eq!(of("notify = 'x'"), NotifyKeyStatus::Unusable);
     assert!(status("notify =", &ours()).is_err());
 }
 
 /// A generator that returns the same sequence for the same seed. The test needs no other property.
-struct Dice(u64);
+struct NotifyRng(u64);
 
-impl Dice {
+impl NotifyRng {
     fn one_of<'a>(&mut self, choices: &[&'a str]) -> &'a str {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_041);
         choices[(self.0 >> 33) as usize % choices.len()]
@@ -95,7 +95,7 @@ impl Dice {
 }
 
 /// Returns lines that are valid in the root, and then tables, with all line ends, also mixed.
-fn config(dice: &mut Dice, notify: &str) -> String {
+fn config(rng: &mut NotifyRng, notify: &str) -> String {
     let root = [
         "# x",
         "",
@@ -109,27 +109,27 @@ fn config(dice: &mut Dice, notify: &str) -> String {
     ];
     let tables = ["[t1]", "[[t2]]", "# x", "", "[b2.t3]", "notify = ['x']", "n = 1 #"];
     let mut lines: Vec<&str> = Vec::new();
-    for _ in 0..dice.one_of(&["", "1", "12", "1234"]).len() {
-        lines.push(dice.one_of(&root));
+    for _ in 0..rng.one_of(&["", "1", "12", "1234"]).len() {
+        lines.push(rng.one_of(&root));
     }
     lines.push(notify);
-    if dice.one_of(&["", "t"]) == "t" {
+    if rng.one_of(&["", "t"]) == "t" {
         lines.push("[t0]");
-        for _ in 0..dice.one_of(&["", "1", "12", "1234"]).len() {
-            lines.push(dice.one_of(&tables));
+        for _ in 0..rng.one_of(&["", "1", "12", "1234"]).len() {
+            lines.push(rng.one_of(&tables));
         }
     }
-    let ends = match dice.one_of(&["lf", "crlf", "mixed"]) {
+    let ends = match rng.one_of(&["lf", "crlf", "mixed"]) {
         "lf" => &["\n"][..],
         "crlf" => &["\r\n"],
         _ => &["\n", "\r\n"],
     };
-    let mut text = dice.one_of(&["", "", "\u{feff}"]).to_owned();
+    let mut text = rng.one_of(&["", "", "\u{feff}"]).to_owned();
     for line in lines.iter().filter(|line| **line != "-") {
         text += line;
-        text += dice.one_of(ends);
+        text += rng.one_of(ends);
     }
-    match dice.one_of(&["whole", "open"]) {
+    match rng.one_of(&["whole", "open"]) {
         "open" => text.trim_end_matches(['\r', '\n']).to_owned(),
         _ => text,
     }
@@ -139,17 +139,21 @@ fn config(dice: &mut Dice, notify: &str) -> String {
 fn generated_configs_come_back_byte_for_byte_and_keep_what_others_add() {
     let mut valid = 0;
     for seed in 0..3_000_u64 {
-        let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        let notify = dice.one_of(&["-", "-", "notify = ['old', \"one\"] # c", "notify=[\n'x',\n]"]);
-        let before = config(&mut dice, notify);
+        let mut rng = NotifyRng(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let notify = rng.one_of(&["-", "-", "notify = ['old', \"one\"] # c", "notify=[\n'x',\n]"]);
+        let before = config(&mut rng, notify);
         // Keys may occur twice, and tables too.
         if Document::parse(before.trim_start_matches('\u{feff}')).is_err() {
             continue;
         }
         valid += 1;
-        let after = apply(&before, Mode::Chain);
-        assert_eq!(apply(&after, Mode::Chain), after, "seed {seed}: {before}");
-        assert_eq!(status(&after, &ours()).unwrap(), Status::Registered, "seed {seed}: {before}");
+        let after = apply(&before, NotifyMode::Chain);
+        assert_eq!(apply(&after, NotifyMode::Chain), after, "seed {seed}: {before}");
+        assert_eq!(
+            status(&after, &ours()).unwrap(),
+            NotifyKeyStatus::Registered,
+            "seed {seed}: {before}"
+        );
         assert_eq!(remove(&after, Some(&before)), before, "seed {seed}");
         let added = "\n[theirs]  # x\r\nnotify = [ 'theirs' ]\n";
         let edited = after.clone() + added;

@@ -10,7 +10,7 @@ use crate::ids::{Agent, SessionId, SessionKey, is_uuid};
 
 /// How a reply is run if the user has the session open in a terminal.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Live {
+pub enum LiveSession {
     /// It is run anyway, beside the terminal.
     #[default]
     Run,
@@ -39,7 +39,7 @@ pub enum CodexWriter {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub struct ClaudeSession<'a> {
+pub struct ResumedSession<'a> {
     pub id: &'a SessionId,
     /// Set if the session was started with it: its hooks are there.
     pub plugin_dir: Option<&'a str>,
@@ -50,7 +50,7 @@ pub struct ClaudeSession<'a> {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub struct CodexThread<'a> {
+pub struct ResumedThread<'a> {
     pub id: &'a SessionId,
     /// `codex exec` works in its current folder unless it receives another.
     pub cwd: Option<&'a str>,
@@ -65,7 +65,7 @@ pub struct Invocation {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refusal {
+pub enum ResumeRefusal {
     /// The agent would take it for a name, or worse.
     NoSessionId,
     /// A command that would end or empty the session.
@@ -90,12 +90,12 @@ pub fn is_refused(agent: Agent, text: &str) -> bool {
     agent.has_slash_commands() && REFUSED.iter().any(|command| first.eq_ignore_ascii_case(command))
 }
 
-pub fn claude(session: &ClaudeSession<'_>, prompt: &str) -> Result<Invocation, Refusal> {
+pub fn claude(session: &ResumedSession<'_>, prompt: &str) -> Result<Invocation, ResumeRefusal> {
     if !is_uuid(session.id.as_str()) {
-        return Err(Refusal::NoSessionId);
+        return Err(ResumeRefusal::NoSessionId);
     }
     if is_refused(Agent::Claude, prompt) {
-        return Err(Refusal::Command);
+        return Err(ResumeRefusal::Command);
     }
     let mut arguments = Vec::new();
     if let Some(folder) = session.plugin_dir {
@@ -115,14 +115,14 @@ pub fn claude(session: &ClaudeSession<'_>, prompt: &str) -> Result<Invocation, R
 }
 
 /// Puts options before `resume`, where Codex reads them.
-pub fn codex(thread: &CodexThread<'_>, prompt: &str) -> Result<Invocation, Refusal> {
+pub fn codex(thread: &ResumedThread<'_>, prompt: &str) -> Result<Invocation, ResumeRefusal> {
     if !is_uuid(thread.id.as_str()) {
-        return Err(Refusal::NoSessionId);
+        return Err(ResumeRefusal::NoSessionId);
     }
     let id = thread.id.to_string();
     if thread.writer == CodexWriter::Held {
         if prompt.len() > LONGEST_ARGUMENT || prompt.contains('\0') {
-            return Err(Refusal::TooLong);
+            return Err(ResumeRefusal::TooLong);
         }
         let message = format!("--message={prompt}");
         let arguments = vec!["queue".to_owned(), "--thread".to_owned(), id, message];
@@ -179,7 +179,7 @@ mod tests {
 
     fn of_claude(prompt: &str) -> Invocation {
         let id = id();
-        let session = ClaudeSession {
+        let session = ResumedSession {
             id: &id,
             plugin_dir: None,
             permission_mode: None,
@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn slv_52_literal_newlines_are_two_characters() {
         let id = id();
-        let session = ClaudeSession {
+        let session = ResumedSession {
             id: &id,
             plugin_dir: None,
             permission_mode: None,
@@ -232,7 +232,7 @@ mod tests {
     fn plugin_and_permission_mode_are_passed_on_and_bypass_only_when_allowed() {
         let id = id();
         let arguments = |mode: &str, allow_bypass: bool| {
-            let session = ClaudeSession {
+            let session = ResumedSession {
                 id: &id,
                 plugin_dir: Some("/plug in"),
                 permission_mode: Some(mode),
@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn slv_50_codex_reads_the_prompt_from_stdin_with_its_options_before_resume() {
         let id = id();
-        let thread = |writer| CodexThread { id: &id, cwd: Some("/home/user/a b"), writer };
+        let thread = |writer| ResumedThread { id: &id, cwd: Some("/home/user/a b"), writer };
         let free = codex(&thread(CodexWriter::Free), "-x\n$(y)").unwrap();
         insta::assert_snapshot!(free.arguments.join("|"), @"exec|-C|/home/user/a b|--skip-git-repo-check|resume|825c8529-ee09-4cb8-8902-dd785b12ca0a|-");
         assert_eq!(free.stdin.as_deref(), Some("-x\n$(y)"));
@@ -265,11 +265,11 @@ mod tests {
         ");
         assert_eq!(held.stdin, None);
         let long = "x".repeat(LONGEST_ARGUMENT + 1);
-        assert_eq!(codex(&thread(CodexWriter::Held), &long), Err(Refusal::TooLong));
+        assert_eq!(codex(&thread(CodexWriter::Held), &long), Err(ResumeRefusal::TooLong));
         assert!(codex(&thread(CodexWriter::Free), &long).is_ok());
         assert!(codex(&thread(CodexWriter::Held), &long[1..]).is_ok(), "the longest that fits");
         // No argument can contain it.
-        assert_eq!(codex(&thread(CodexWriter::Held), "a\0b"), Err(Refusal::TooLong));
+        assert_eq!(codex(&thread(CodexWriter::Held), "a\0b"), Err(ResumeRefusal::TooLong));
     }
 
     #[test]
@@ -309,16 +309,16 @@ mod tests {
     #[test]
     fn an_id_that_is_no_uuid_starts_nothing() {
         let id = SessionId::parse("last").unwrap();
-        let session = ClaudeSession {
+        let session = ResumedSession {
             id: &id,
             plugin_dir: None,
             permission_mode: None,
             allow_bypass: false,
             newlines: ClaudeNewlines::Keep,
         };
-        assert_eq!(claude(&session, "go on"), Err(Refusal::NoSessionId));
-        let thread = CodexThread { id: &id, cwd: None, writer: CodexWriter::Free };
-        assert_eq!(codex(&thread, "go on"), Err(Refusal::NoSessionId));
+        assert_eq!(claude(&session, "go on"), Err(ResumeRefusal::NoSessionId));
+        let thread = ResumedThread { id: &id, cwd: None, writer: CodexWriter::Free };
+        assert_eq!(codex(&thread, "go on"), Err(ResumeRefusal::NoSessionId));
     }
 
     #[test]

@@ -88,7 +88,7 @@ pub fn file_url(path: &[u8]) -> String {
 
 /// The state of a ticket or a code, by its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum TicketStatus {
     Open,
     /// It was exchanged, which removes its file.
     Used,
@@ -100,9 +100,9 @@ pub enum Standing {
 
 /// The state of a sign-in, as known to the command that has started it.
 #[derive(Debug, Clone, Copy)]
-pub struct Progress {
-    pub ticket: Option<Standing>,
-    pub code: Option<Standing>,
+pub struct SignInProgress {
+    pub ticket: Option<TicketStatus>,
+    pub code: Option<TicketStatus>,
     /// Since the sign-in began, and since the code was shown.
     pub waited: Duration,
     pub waited_for_code: Duration,
@@ -114,7 +114,7 @@ pub struct Progress {
 
 /// The next step of the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum SignInStep {
     Wait,
     ShowCode,
     /// A browser has signed in.
@@ -126,23 +126,23 @@ pub enum Step {
     CodeExpired,
 }
 
-pub fn next_step(progress: &Progress) -> Step {
+pub fn next_step(progress: &SignInProgress) -> SignInStep {
     let is = |standing| [progress.ticket, progress.code].contains(&Some(standing));
     match progress {
-        Progress { is_board_there: false, .. } => Step::BoardGone,
-        _ if is(Standing::Used) => Step::Done,
-        _ if is(Standing::Replaced) => Step::Replaced,
-        _ if is(Standing::Void) => Step::TooManyWrongCodes,
-        Progress { code: Some(_), waited_for_code, .. } if *waited_for_code >= CODE_VALID => {
-            Step::CodeExpired
+        SignInProgress { is_board_there: false, .. } => SignInStep::BoardGone,
+        _ if is(TicketStatus::Used) => SignInStep::Done,
+        _ if is(TicketStatus::Replaced) => SignInStep::Replaced,
+        _ if is(TicketStatus::Void) => SignInStep::TooManyWrongCodes,
+        SignInProgress { code: Some(_), waited_for_code, .. } if *waited_for_code >= CODE_VALID => {
+            SignInStep::CodeExpired
         }
-        Progress { code: Some(_), .. } => Step::Wait,
-        Progress { has_no_browser, waited, .. }
+        SignInProgress { code: Some(_), .. } => SignInStep::Wait,
+        SignInProgress { has_no_browser, waited, .. }
             if *has_no_browser || *waited >= BROWSER_TIMEOUT =>
         {
-            Step::ShowCode
+            SignInStep::ShowCode
         }
-        _ => Step::Wait,
+        _ => SignInStep::Wait,
     }
 }
 
@@ -211,8 +211,8 @@ mod tests {
 
     #[test]
     fn a_code_is_shown_when_no_browser_has_come_and_the_end_is_told_by_the_files() {
-        use Standing::{Open, Replaced, Used, Void};
-        let begun = Progress {
+        use TicketStatus::{Open, Replaced, Used, Void};
+        let begun = SignInProgress {
             ticket: Some(Open),
             code: None,
             waited: Duration::from_secs(1),
@@ -220,24 +220,27 @@ mod tests {
             has_no_browser: false,
             is_board_there: true,
         };
-        let late = Progress { waited: BROWSER_TIMEOUT, ..begun };
-        let shown = Progress { code: Some(Open), ..late };
+        let late = SignInProgress { waited: BROWSER_TIMEOUT, ..begun };
+        let shown = SignInProgress { code: Some(Open), ..late };
         for (progress, step) in [
-            (begun, Step::Wait),
-            (Progress { ticket: Some(Used), ..begun }, Step::Done),
-            (Progress { ticket: Some(Replaced), ..begun }, Step::Replaced),
-            (Progress { has_no_browser: true, ..begun }, Step::ShowCode),
-            (Progress { has_no_browser: true, ticket: None, ..begun }, Step::ShowCode),
-            (late, Step::ShowCode),
-            (Progress { ticket: Some(Used), ..late }, Step::Done),
-            (shown, Step::Wait),
-            (Progress { ticket: Some(Used), ..shown }, Step::Done),
-            (Progress { code: Some(Used), ..shown }, Step::Done),
-            (Progress { code: Some(Replaced), ..shown }, Step::Replaced),
-            (Progress { code: Some(Void), ..shown }, Step::TooManyWrongCodes),
-            (Progress { waited_for_code: CODE_VALID, ..shown }, Step::CodeExpired),
+            (begun, SignInStep::Wait),
+            (SignInProgress { ticket: Some(Used), ..begun }, SignInStep::Done),
+            (SignInProgress { ticket: Some(Replaced), ..begun }, SignInStep::Replaced),
+            (SignInProgress { has_no_browser: true, ..begun }, SignInStep::ShowCode),
+            (SignInProgress { has_no_browser: true, ticket: None, ..begun }, SignInStep::ShowCode),
+            (late, SignInStep::ShowCode),
+            (SignInProgress { ticket: Some(Used), ..late }, SignInStep::Done),
+            (shown, SignInStep::Wait),
+            (SignInProgress { ticket: Some(Used), ..shown }, SignInStep::Done),
+            (SignInProgress { code: Some(Used), ..shown }, SignInStep::Done),
+            (SignInProgress { code: Some(Replaced), ..shown }, SignInStep::Replaced),
+            (SignInProgress { code: Some(Void), ..shown }, SignInStep::TooManyWrongCodes),
+            (SignInProgress { waited_for_code: CODE_VALID, ..shown }, SignInStep::CodeExpired),
             // Its files are removed with it, which is no sign-in.
-            (Progress { is_board_there: false, ticket: Some(Used), ..shown }, Step::BoardGone),
+            (
+                SignInProgress { is_board_there: false, ticket: Some(Used), ..shown },
+                SignInStep::BoardGone,
+            ),
         ] {
             assert_eq!(next_step(&progress), step, "{progress:?}");
         }

@@ -13,13 +13,13 @@ const INET6: u8 = 10;
 
 /// The kernel's answer about the socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Found {
+pub enum SocketOwner {
     /// A process of this user has it open.
     User(u32),
     /// No process has it open. A closed socket stays for a while without an inode, and its user is
     /// then 0, which is root. If the socket does not exist, the kernel may answer with a listener
     /// at the same port.
-    Nobody,
+    NoProcess,
     /// The socket does not exist, or the kernel has no module that searches for it.
     NotFound,
     /// The answer cannot be used.
@@ -60,18 +60,18 @@ pub fn request(local: SocketAddr, remote: SocketAddr) -> Option<Vec<u8>> {
 }
 
 /// Reads the kernel's answer to `request(local, remote)`.
-pub fn read_answer(answer: &[u8], local: SocketAddr, remote: SocketAddr) -> Found {
-    read(answer, local, remote).unwrap_or(Found::Failed)
+pub fn read_answer(answer: &[u8], local: SocketAddr, remote: SocketAddr) -> SocketOwner {
+    read(answer, local, remote).unwrap_or(SocketOwner::Failed)
 }
 
-fn read(answer: &[u8], local: SocketAddr, remote: SocketAddr) -> Option<Found> {
+fn read(answer: &[u8], local: SocketAddr, remote: SocketAddr) -> Option<SocketOwner> {
     let length = usize::try_from(native_u32(answer, 0)?).ok()?;
     let kind = u16::from_ne_bytes(part(answer, 4)?);
     let body = answer.get(HEADER..length)?;
     match kind {
         ERROR => {
             let is_not_found = i32::from_ne_bytes(part(body, 0)?) == -ENOENT;
-            Some(if is_not_found { Found::NotFound } else { Found::Failed })
+            Some(if is_not_found { SocketOwner::NotFound } else { SocketOwner::Failed })
         }
         BY_FAMILY => {
             let family = *body.first()?;
@@ -82,8 +82,8 @@ fn read(answer: &[u8], local: SocketAddr, remote: SocketAddr) -> Option<Found> {
             let is_asked_for = (address(4, 8)?, address(6, 24)?) == (local, remote);
             let (user, inode) = (native_u32(body, 64)?, native_u32(body, 68)?);
             Some(match is_asked_for && inode != 0 {
-                true => Found::User(user),
-                false => Found::Nobody,
+                true => SocketOwner::User(user),
+                false => SocketOwner::NoProcess,
             })
         }
         _ => None,
@@ -176,32 +176,36 @@ mod tests {
     fn the_user_is_that_of_the_socket_that_was_asked_for_and_is_open() {
         let swapped = (V4.1, V4.0);
         for (answer, asked, expected) in [
-            (socket(INET, V4, 1000, 5), V4, Found::User(1000)),
-            (socket(INET, V4, 0, 5), V4, Found::User(0)),
-            (socket(INET6, V6, 1001, 5), V6, Found::User(1001)),
+            (socket(INET, V4, 1000, 5), V4, SocketOwner::User(1000)),
+            (socket(INET, V4, 0, 5), V4, SocketOwner::User(0)),
+            (socket(INET6, V6, 1001, 5), V6, SocketOwner::User(1001)),
             // A socket of IPv6 with addresses of IPv4.
-            (socket(INET6, V4, 1002, 5), V4, Found::User(1002)),
+            (socket(INET6, V4, 1002, 5), V4, SocketOwner::User(1002)),
             // Closed: there is no inode, and the user is 0, as for root.
-            (socket(INET, V4, 0, 0), V4, Found::Nobody),
-            (socket(INET6, V6, 0, 0), V6, Found::Nobody),
+            (socket(INET, V4, 0, 0), V4, SocketOwner::NoProcess),
+            (socket(INET6, V6, 0, 0), V6, SocketOwner::NoProcess),
             // A listener of root at that port, the own end, and another connection.
-            (socket(INET, (V4.0, "0.0.0.0:0"), 0, 5), V4, Found::Nobody),
-            (socket(INET, swapped, 0, 5), V4, Found::Nobody),
-            (socket(INET, ("127.0.0.1:40001", V4.1), 0, 5), V4, Found::Nobody),
-            (socket(1, V4, 0, 5), V4, Found::Failed),
-            (message(ERROR, &(-2_i32).to_ne_bytes()), V4, Found::NotFound),
-            (message(ERROR, &(-1_i32).to_ne_bytes()), V4, Found::Failed),
-            (message(ERROR, &0_i32.to_ne_bytes()), V4, Found::Failed),
-            (message(3, &[0; 72]), V4, Found::Failed),
+            (socket(INET, (V4.0, "0.0.0.0:0"), 0, 5), V4, SocketOwner::NoProcess),
+            (socket(INET, swapped, 0, 5), V4, SocketOwner::NoProcess),
+            (socket(INET, ("127.0.0.1:40001", V4.1), 0, 5), V4, SocketOwner::NoProcess),
+            (socket(1, V4, 0, 5), V4, SocketOwner::Failed),
+            (message(ERROR, &(-2_i32).to_ne_bytes()), V4, SocketOwner::NotFound),
+            (message(ERROR, &(-1_i32).to_ne_bytes()), V4, SocketOwner::Failed),
+            (message(ERROR, &0_i32.to_ne_bytes()), V4, SocketOwner::Failed),
+            (message(3, &[0; 72]), V4, SocketOwner::Failed),
         ] {
             let (local, remote) = pair(asked);
             assert_eq!(read_answer(&answer, local, remote), expected, "{answer:?}");
             for cut in 0..answer.len() {
-                assert_eq!(read_answer(&answer[..cut], local, remote), Found::Failed, "{cut}");
+                assert_eq!(
+                    read_answer(&answer[..cut], local, remote),
+                    SocketOwner::Failed,
+                    "{cut}"
+                );
             }
         }
         let (local, remote) = pair(V4);
-        assert_eq!(read_answer(&[0; 200], local, remote), Found::Failed);
-        assert_eq!(read_answer(&[0xff; 200], local, remote), Found::Failed);
+        assert_eq!(read_answer(&[0; 200], local, remote), SocketOwner::Failed);
+        assert_eq!(read_answer(&[0xff; 200], local, remote), SocketOwner::Failed);
     }
 }

@@ -7,24 +7,24 @@ use memchr::memmem;
 
 /// The system's information about the other end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Owner {
+pub enum ConnectionOwner {
     User(u32),
     /// The table has no such socket: its process has closed it, or it is not on this machine.
-    Nobody,
+    NoProcess,
     /// The system has no such table, or no reliable one.
     Unknown,
     /// The system has the table, but reading it failed.
     Unreadable,
 }
 
-impl Owner {
+impl ConnectionOwner {
     /// Returns whether the owner may use the board. Root may: it can read all files anyway, and
     /// relays such as WSL's run as root.
     pub fn may_use_board_of(self, own_user: u32) -> bool {
         match self {
-            Owner::User(user) => user == 0 || user == own_user,
-            Owner::Nobody | Owner::Unreadable => false,
-            Owner::Unknown => true,
+            ConnectionOwner::User(user) => user == 0 || user == own_user,
+            ConnectionOwner::NoProcess | ConnectionOwner::Unreadable => false,
+            ConnectionOwner::Unknown => true,
         }
     }
 }
@@ -230,13 +230,13 @@ mod tests {
     #[test]
     fn own_user_and_root_are_let_in_and_whoever_is_gone_is_not() {
         for (owner, is_let_in) in [
-            (Owner::User(1000), true),
-            (Owner::User(0), true),
-            (Owner::User(1001), false),
-            (Owner::User(u32::MAX), false),
-            (Owner::Nobody, false),
-            (Owner::Unknown, true),
-            (Owner::Unreadable, false),
+            (ConnectionOwner::User(1000), true),
+            (ConnectionOwner::User(0), true),
+            (ConnectionOwner::User(1001), false),
+            (ConnectionOwner::User(u32::MAX), false),
+            (ConnectionOwner::NoProcess, false),
+            (ConnectionOwner::Unknown, true),
+            (ConnectionOwner::Unreadable, false),
         ] {
             assert_eq!(owner.may_use_board_of(1000), is_let_in, "{owner:?}");
         }

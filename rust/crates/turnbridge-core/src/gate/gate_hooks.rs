@@ -28,26 +28,26 @@ pub struct GateCall {
 
 /// The hook that calls the gate when a turn ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Caller {
+pub enum GateCaller {
     Plugin(String),
     PluginDir,
     /// The settings file.
     Settings(String),
 }
 
-impl Caller {
+impl GateCaller {
     pub const fn as_str(&self) -> &'static str {
         match self {
-            Caller::Plugin(_) => "plugin",
-            Caller::PluginDir => "plugin_dir",
-            Caller::Settings(_) => "settings",
+            GateCaller::Plugin(_) => "plugin",
+            GateCaller::PluginDir => "plugin_dir",
+            GateCaller::Settings(_) => "settings",
         }
     }
 }
 
 /// Why no hook calls the gate, so that every turn ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unasked {
+pub enum GateBypass {
     AllOff(String),
     ManagedOnly(String),
     NoGate(String),
@@ -55,70 +55,70 @@ pub enum Unasked {
     NoHook,
 }
 
-impl Unasked {
+impl GateBypass {
     /// Returns the file that is the reason.
     pub fn file(&self) -> Option<&str> {
         match self {
-            Unasked::AllOff(file) | Unasked::ManagedOnly(file) | Unasked::NoGate(file) => {
+            GateBypass::AllOff(file) | GateBypass::ManagedOnly(file) | GateBypass::NoGate(file) => {
                 Some(file)
             }
-            Unasked::ProgramMissing { file, .. } => Some(file),
-            Unasked::NoHook => None,
+            GateBypass::ProgramMissing { file, .. } => Some(file),
+            GateBypass::NoHook => None,
         }
     }
 }
 
 /// Finds the hook that calls the gate: the plugin's first, beside which `--no-gate` has no effect.
-pub fn who_asks(facts: &HookFacts) -> Result<Caller, Unasked> {
+pub fn who_asks(facts: &HookFacts) -> Result<GateCaller, GateBypass> {
     if let Some(file) = &facts.all_off_in {
-        return Err(Unasked::AllOff(file.clone()));
+        return Err(GateBypass::AllOff(file.clone()));
     }
     if let Some(file) = &facts.managed_only_in {
-        return Err(Unasked::ManagedOnly(file.clone()));
+        return Err(GateBypass::ManagedOnly(file.clone()));
     }
     if let Some(name) = &facts.plugin {
-        return Ok(Caller::Plugin(name.clone()));
+        return Ok(GateCaller::Plugin(name.clone()));
     }
     if let Some(call) = facts.calls.iter().find(|call| call.exists && !call.has_no_gate) {
-        return Ok(Caller::Settings(call.file.clone()));
+        return Ok(GateCaller::Settings(call.file.clone()));
     }
     if facts.is_plugin_dir_seen {
-        return Ok(Caller::PluginDir);
+        return Ok(GateCaller::PluginDir);
     }
     Err(match facts.calls.iter().find(|call| call.exists).or(facts.calls.first()) {
-        None => Unasked::NoHook,
-        Some(call) if call.exists => Unasked::NoGate(call.file.clone()),
+        None => GateBypass::NoHook,
+        Some(call) if call.exists => GateBypass::NoGate(call.file.clone()),
         Some(call) => {
-            Unasked::ProgramMissing { file: call.file.clone(), program: call.program.clone() }
+            GateBypass::ProgramMissing { file: call.file.clone(), program: call.program.clone() }
         }
     })
 }
 
-impl fmt::Display for Caller {
+impl fmt::Display for GateCaller {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Caller::Plugin(name) => write!(f, "the plugin `{name}`"),
-            Caller::PluginDir => {
+            GateCaller::Plugin(name) => write!(f, "the plugin `{name}`"),
+            GateCaller::PluginDir => {
                 f.write_str("the plugin, which a session lately had by `--plugin-dir`")
             }
-            Caller::Settings(file) => write!(f, "`{file}`"),
+            GateCaller::Settings(file) => write!(f, "`{file}`"),
         }
     }
 }
 
-impl fmt::Display for Unasked {
+impl fmt::Display for GateBypass {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Unasked::AllOff(file) => write!(f, "`disableAllHooks` is set in `{file}`"),
-            Unasked::ManagedOnly(file) => write!(f, "`allowManagedHooksOnly` is set in `{file}`"),
-            Unasked::NoGate(file) => write!(
+            GateBypass::AllOff(file) => write!(f, "`disableAllHooks` is set in `{file}`"),
+            GateBypass::ManagedOnly(file) => write!(f, "`allowManagedHooksOnly` is set in `{file}`"),
+            GateBypass::NoGate(file) => write!(
                 f,
                 "the Stop hook in `{file}` has `--no-gate` (`turnbridge hooks apply --gate` takes it out)"
             ),
-            Unasked::ProgramMissing { file, program } => {
+            GateBypass::ProgramMissing { file, program } => {
                 write!(f, "the Stop hook in `{file}` calls `{program}`, which does not exist")
             }
-            Unasked::NoHook => f.write_str(
+            GateBypass::NoHook => f.write_str(
                 "Claude Code calls no Stop hook of ours (no file names a plugin that `--plugin-dir` gives)",
             ),
         }
@@ -134,22 +134,22 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(facts: &HookFacts, expected: Result<Caller, Unasked>) {
+    fn check(facts: &HookFacts, expected: Result<GateCaller, GateBypass>) {
         assert_eq!(who_asks(facts), expected, "{facts:?}");
     }
 
     #[test]
     fn whoever_calls_the_gate_without_no_gate_asks_it() {
         let with = |calls: &[GateCall]| HookFacts { calls: calls.to_vec(), ..HookFacts::default() };
-        check(&with(&[]), Err(Unasked::NoHook));
-        check(&with(&[call("a", true, true)]), Err(Unasked::NoGate("a".to_owned())));
-        check(&with(&[call("a", true, false)]), Ok(Caller::Settings("a".to_owned())));
+        check(&with(&[]), Err(GateBypass::NoHook));
+        check(&with(&[call("a", true, true)]), Err(GateBypass::NoGate("a".to_owned())));
+        check(&with(&[call("a", true, false)]), Ok(GateCaller::Settings("a".to_owned())));
         let both = with(&[call("a", true, true), call("b", true, false)]);
-        check(&both, Ok(Caller::Settings("b".to_owned())));
-        let gone = Unasked::ProgramMissing { file: "a".to_owned(), program: "/p".to_owned() };
+        check(&both, Ok(GateCaller::Settings("b".to_owned())));
+        let gone = GateBypass::ProgramMissing { file: "a".to_owned(), program: "/p".to_owned() };
         check(&with(&[call("a", false, false)]), Err(gone));
         let both = with(&[call("a", false, false), call("b", true, true)]);
-        check(&both, Err(Unasked::NoGate("b".to_owned())));
+        check(&both, Err(GateBypass::NoGate("b".to_owned())));
     }
 
     #[test]
@@ -157,12 +157,12 @@ mod tests {
         let plugin = Some("turnbridge@m".to_owned());
         let facts =
             HookFacts { plugin, calls: vec![call("a", true, true)], ..HookFacts::default() };
-        check(&facts, Ok(Caller::Plugin("turnbridge@m".to_owned())));
+        check(&facts, Ok(GateCaller::Plugin("turnbridge@m".to_owned())));
         let off = HookFacts { all_off_in: Some("s".to_owned()), ..facts.clone() };
-        check(&off, Err(Unasked::AllOff("s".to_owned())));
+        check(&off, Err(GateBypass::AllOff("s".to_owned())));
         let managed = HookFacts { managed_only_in: Some("m".to_owned()), ..facts };
-        check(&managed, Err(Unasked::ManagedOnly("m".to_owned())));
+        check(&managed, Err(GateBypass::ManagedOnly("m".to_owned())));
         let seen = HookFacts { is_plugin_dir_seen: true, ..HookFacts::default() };
-        check(&seen, Ok(Caller::PluginDir));
+        check(&seen, Ok(GateCaller::PluginDir));
     }
 }

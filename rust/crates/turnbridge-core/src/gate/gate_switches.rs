@@ -1,7 +1,7 @@
 //! Reads the switches of the Stop gate, each from the text that contains it. `gate` combines them.
 
 use crate::scan::byte_order_mark::{has_second_mark, split_mark};
-use crate::scan::json_scan::{Field, Found, Keep, Scanner, Step};
+use crate::scan::json_scan::{CaptureMode, FoundValue, JsonScanner, PathStep, WantedField};
 use crate::scan::toml_scan;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,14 +48,15 @@ pub fn config_switch(config: &[u8], key: &str) -> Switch {
     let Ok(text) = std::str::from_utf8(config) else { return Switch::Invalid };
     match toml_scan::find(text, &["gate", key]) {
         Ok(None) => Switch::Absent,
-        Ok(Some(toml_scan::Found::Bare("true"))) => Switch::On,
-        Ok(Some(toml_scan::Found::Bare("false"))) => Switch::Off,
+        Ok(Some(toml_scan::TomlValue::Bare("true"))) => Switch::On,
+        Ok(Some(toml_scan::TomlValue::Bare("false"))) => Switch::Off,
         Ok(Some(_)) | Err(_) => Switch::Invalid,
     }
 }
 
 const CVI_ENABLED: &str = "cvi_enabled";
-const CVI_FIELDS: &[Field] = &[Field { path: &[Step::Key(CVI_ENABLED)], keep: Keep::Scalar(64) }];
+const CVI_FIELDS: &[WantedField] =
+    &[WantedField { path: &[PathStep::Key(CVI_ENABLED)], keep: CaptureMode::Scalar(64) }];
 
 /// Reads `CVI_ENABLED` in `~/.cvi/config`: lines of KEY=VALUE, or JSON, in any case (X17). As with
 /// `jq -e '.CVI_ENABLED'`, a file without a value for it does not leave the gate on (X43).
@@ -69,16 +70,18 @@ pub fn cvi_switch(config: &[u8]) -> Switch {
 }
 
 fn switch_in_json(text: &str) -> Switch {
-    let mut scanner = Scanner::new(CVI_FIELDS);
+    let mut scanner = JsonScanner::new(CVI_FIELDS);
     let Ok(captures) = scanner.feed(text.as_bytes()).and_then(|()| scanner.finish()) else {
         return Switch::Invalid;
     };
     match captures.last().map(|capture| &capture.found) {
-        None | Some(Found::Null) => Switch::Missing,
-        Some(Found::Bool(true)) => Switch::On,
-        Some(Found::Bool(false)) => Switch::Off,
-        Some(Found::Text { text, .. }) => cvi_value(text),
-        Some(Found::Number(_) | Found::Container | Found::Fingerprint(_)) => Switch::Invalid,
+        None | Some(FoundValue::Null) => Switch::Missing,
+        Some(FoundValue::Bool(true)) => Switch::On,
+        Some(FoundValue::Bool(false)) => Switch::Off,
+        Some(FoundValue::Text { text, .. }) => cvi_value(text),
+        Some(FoundValue::Number(_) | FoundValue::Container | FoundValue::Fingerprint(_)) => {
+            Switch::Invalid
+        }
     }
 }
 

@@ -26,7 +26,7 @@ pub enum Rule {
     /// One reminder per turn, so that no loop arises.
     Reminded,
     /// No user is present.
-    Alone,
+    NobodyPresent,
     Spoken,
     NotSpoken,
 }
@@ -37,7 +37,7 @@ impl Rule {
             Rule::Sandbox => "sandbox",
             Rule::Off => "off",
             Rule::Reminded => "reminded",
-            Rule::Alone => "alone",
+            Rule::NobodyPresent => "alone",
             Rule::Spoken => "spoken",
             Rule::NotSpoken => "not_spoken",
         }
@@ -57,7 +57,7 @@ pub struct Decision {
 
 /// The facts about a Stop that need no lookup.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Stop {
+pub struct StopFacts {
     /// `stop_hook_active`: a Stop hook has already held this turn.
     pub is_continued: bool,
     /// The run was started for a reply from another channel (`TURNBRIDGE_REPLY_ID`).
@@ -67,7 +67,7 @@ pub struct Stop {
 }
 
 /// The facts that need a lookup, each at most once.
-pub trait Look {
+pub trait GateInputs {
     /// Returns the file that turns Claude's sandbox on.
     fn sandbox(&mut self) -> Option<String>;
     /// Returns the switch that turns the gate off.
@@ -80,7 +80,7 @@ pub trait Look {
     fn speech(&mut self) -> Option<SpeakOutcome>;
 }
 
-pub fn decide_stop(stop: Stop, look: &mut impl Look) -> Decision {
+pub fn decide_stop(stop: StopFacts, look: &mut impl GateInputs) -> Decision {
     let decide = |rule, because: &str| Decision { rule, because: because.to_owned() };
     if let Some(file) = look.sandbox() {
         return Decision { rule: Rule::Sandbox, because: file };
@@ -95,10 +95,10 @@ pub fn decide_stop(stop: Stop, look: &mut impl Look) -> Decision {
         return decide(Rule::Reminded, "reminded before");
     }
     if stop.is_reply {
-        return decide(Rule::Alone, "TURNBRIDGE_REPLY_ID");
+        return decide(Rule::NobodyPresent, "TURNBRIDGE_REPLY_ID");
     }
     if stop.is_headless && !look.wants_headless() {
-        return decide(Rule::Alone, "CLAUDE_CODE_ENTRYPOINT");
+        return decide(Rule::NobodyPresent, "CLAUDE_CODE_ENTRYPOINT");
     }
     match look.speech() {
         // An attempt counts: the gate does not ask for speech that the machine or user did not
@@ -133,8 +133,8 @@ mod tests {
 
     #[test]
     fn only_a_turn_without_speech_is_held_and_every_rule_has_its_word() {
-        use Rule::{Alone, NotSpoken, Off, Reminded, Sandbox, Spoken};
-        let rules = [Sandbox, Off, Reminded, Alone, Spoken, NotSpoken];
+        use Rule::{NobodyPresent, NotSpoken, Off, Reminded, Sandbox, Spoken};
+        let rules = [Sandbox, Off, Reminded, NobodyPresent, Spoken, NotSpoken];
         assert_eq!(rules.map(Rule::allows), [true, true, true, true, true, false]);
         let words = ["sandbox", "off", "reminded", "alone", "spoken", "not_spoken"];
         assert_eq!(rules.map(Rule::as_str), words);
@@ -142,7 +142,7 @@ mod tests {
 
     /// The facts of a test, and the order in which they were looked up.
     #[derive(Default)]
-    struct Room {
+    struct FakeInputs {
         sandbox: bool,
         off: bool,
         reminded: bool,
@@ -151,7 +151,7 @@ mod tests {
         looked: Vec<&'static str>,
     }
 
-    impl Look for Room {
+    impl GateInputs for FakeInputs {
         fn sandbox(&mut self) -> Option<String> {
             self.looked.push("sandbox");
             self.sandbox.then(|| "settings.json".to_owned())
@@ -179,39 +179,39 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(stop: Stop, mut room: Room, rule: Rule, looked: &[&str]) {
+    fn check(stop: StopFacts, mut room: FakeInputs, rule: Rule, looked: &[&str]) {
         assert_eq!(decide_stop(stop, &mut room).rule, rule);
         assert_eq!(room.looked, looked);
     }
 
     #[test]
     fn cvi_13_cvi_15_the_first_rule_that_applies_decides_and_nothing_more_is_looked_at() {
-        let person = Stop::default();
-        let everything = || Room { sandbox: true, off: true, ..Room::default() };
+        let person = StopFacts::default();
+        let everything = || FakeInputs { sandbox: true, off: true, ..FakeInputs::default() };
         check(person, everything(), Rule::Sandbox, &["sandbox"]);
-        let off = Room { off: true, ..Room::default() };
+        let off = FakeInputs { off: true, ..FakeInputs::default() };
         check(person, off, Rule::Off, &["sandbox", "switches"]);
-        let continued = Stop { is_continued: true, ..person };
-        check(continued, Room::default(), Rule::Reminded, &["sandbox", "switches"]);
+        let continued = StopFacts { is_continued: true, ..person };
+        check(continued, FakeInputs::default(), Rule::Reminded, &["sandbox", "switches"]);
         let before = ["sandbox", "switches", "reminded"];
-        let reminded = Room { reminded: true, ..Room::default() };
+        let reminded = FakeInputs { reminded: true, ..FakeInputs::default() };
         check(person, reminded, Rule::Reminded, &before);
-        let reply = Stop { is_reply: true, ..person };
-        let with_headless = || Room { headless: true, ..Room::default() };
-        check(reply, with_headless(), Rule::Alone, &before);
+        let reply = StopFacts { is_reply: true, ..person };
+        let with_headless = || FakeInputs { headless: true, ..FakeInputs::default() };
+        check(reply, with_headless(), Rule::NobodyPresent, &before);
         let everywhere = ["sandbox", "switches", "reminded", "speech"];
-        check(person, Room::default(), Rule::NotSpoken, &everywhere);
-        let script = Stop { is_headless: true, ..person };
+        check(person, FakeInputs::default(), Rule::NotSpoken, &everywhere);
+        let script = StopFacts { is_headless: true, ..person };
         let asked = ["sandbox", "switches", "reminded", "headless", "speech"];
-        check(script, Room::default(), Rule::Alone, &asked[..4]);
+        check(script, FakeInputs::default(), Rule::NobodyPresent, &asked[..4]);
         check(script, with_headless(), Rule::NotSpoken, &asked);
     }
 
     #[test]
     fn cvi_17_every_attempt_to_speak_lets_the_turn_end() {
         for outcome in SpeakOutcome::ALL {
-            let mut room = Room { speech: Some(outcome), ..Room::default() };
-            let decision = decide_stop(Stop::default(), &mut room);
+            let mut room = FakeInputs { speech: Some(outcome), ..FakeInputs::default() };
+            let decision = decide_stop(StopFacts::default(), &mut room);
             assert_eq!(
                 (decision.rule, decision.because.as_str()),
                 (Rule::Spoken, outcome.as_str())

@@ -2,7 +2,7 @@
 //! config.
 
 use crate::ids::ChannelName;
-use crate::scan::toml_scan::{Found, find};
+use crate::scan::toml_scan::{TomlValue, find};
 
 /// Returns the channels on which the user wants notices, from the text of `config.toml`.
 pub fn wanted_channels(config: &[u8]) -> Vec<ChannelName> {
@@ -18,7 +18,8 @@ pub fn wanted_channels(config: &[u8]) -> Vec<ChannelName> {
 fn wants_slack(config: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(config) else { return true };
     let is_there = |path: &[&str]| find(text, path).is_ok_and(|found| found.is_some());
-    let is_off = find(text, &["destinations", "dm", "enabled"]) == Ok(Some(Found::Bare("false")));
+    let is_off =
+        find(text, &["destinations", "dm", "enabled"]) == Ok(Some(TomlValue::Bare("false")));
     match find(text, &["slack", "bot_token"]) {
         Err(_) => true,
         Ok(None) => false,
@@ -30,7 +31,7 @@ fn wants_slack(config: &[u8]) -> bool {
 /// Reads `[notify] waiting`: a notice also when an agent waits for an answer.
 pub fn wants_waiting(config: &[u8]) -> bool {
     let text = std::str::from_utf8(config).unwrap_or_default();
-    find(text, &["notify", "waiting"]) == Ok(Some(Found::Bare("true")))
+    find(text, &["notify", "waiting"]) == Ok(Some(TomlValue::Bare("true")))
 }
 
 #[cfg(test)]

@@ -3,10 +3,10 @@
 use crate::timestamp::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Progress {
+pub struct NoticeProgress {
     /// The messages as sent, fixed at the first attempt: another version of Turnbridge may split a
     /// text differently. The first is the parent.
-    pub messages: Vec<Message>,
+    pub messages: Vec<NoticeMessage>,
     /// The place on the channel: for Slack the id of the direct message.
     pub channel: Option<String>,
     /// The name of the newest message there before; this notice's are newer. Slack's name is a
@@ -33,14 +33,14 @@ pub struct Progress {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Message {
+pub struct NoticeMessage {
     /// Escaped, as sent.
     pub text: String,
     /// The text for the `markdown` block. Absent: the text alone is sent.
     pub markdown: Option<String>,
 }
 
-impl Progress {
+impl NoticeProgress {
     /// Makes the notice due immediately, with the retry time of a new one, at the user's request.
     pub fn retry_now(&mut self) {
         self.held = false;

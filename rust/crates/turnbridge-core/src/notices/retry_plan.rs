@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use crate::notices::progress::Progress;
+use crate::notices::progress::NoticeProgress;
 use crate::timestamp::Timestamp;
 
 /// The limit of all pauses between failed attempts; then the notice is held for the user.
@@ -17,7 +17,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30 * 60);
 const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(60 * 60);
 
 /// Records an attempt that failed at `now` for a reason that may go away by itself.
-pub fn postpone(progress: &mut Progress, now: Timestamp, retry_after: Option<Duration>) {
+pub fn postpone(progress: &mut NoticeProgress, now: Timestamp, retry_after: Option<Duration>) {
     // The pause before this attempt has passed. Time for which the machine slept does not count.
     progress.waited_seconds = progress.waited_seconds.saturating_add(progress.pause_seconds);
     progress.attempts = progress.attempts.saturating_add(1);
@@ -32,7 +32,7 @@ pub fn postpone(progress: &mut Progress, now: Timestamp, retry_after: Option<Dur
 }
 
 /// Returns how long until the notice is due; zero if it is. Returns `None` if it is held.
-pub fn time_until_due(progress: &Progress, now: Timestamp) -> Option<Duration> {
+pub fn time_until_due(progress: &NoticeProgress, now: Timestamp) -> Option<Duration> {
     if progress.held {
         return None;
     }
@@ -45,7 +45,7 @@ pub fn time_until_due(progress: &Progress, now: Timestamp) -> Option<Duration> {
 /// future by more than `tolerance`: the clock was ahead, and its age is not known.
 pub fn time_waited(
     created_at: Option<Timestamp>,
-    progress: &Progress,
+    progress: &NoticeProgress,
     now: Timestamp,
     tolerance: Duration,
 ) -> Option<Duration> {
@@ -67,13 +67,13 @@ mod tests {
         Timestamp::parse("2026-11-18T12:00:00Z").unwrap()
     }
 
-    fn waiting_until(at: Timestamp) -> Progress {
-        Progress { next_attempt_at: Some(at), ..Progress::default() }
+    fn waiting_until(at: Timestamp) -> NoticeProgress {
+        NoticeProgress { next_attempt_at: Some(at), ..NoticeProgress::default() }
     }
 
     #[test]
     fn a_notice_is_given_up_after_a_day_of_waiting_between_tries_and_not_by_its_age() {
-        let mut progress = Progress::default();
+        let mut progress = NoticeProgress::default();
         let mut at = now();
         let mut tries = 0;
         while !progress.held {
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn pauses_double_up_to_half_an_hour_and_a_sane_retry_after_is_obeyed() {
         let pause = |attempts: u32, retry_after: Option<u64>| {
-            let mut progress = Progress { attempts, ..Progress::default() };
+            let mut progress = NoticeProgress { attempts, ..NoticeProgress::default() };
             postpone(&mut progress, now(), retry_after.map(Duration::from_secs));
             time_until_due(&progress, now()).unwrap().as_secs()
         };
@@ -123,15 +123,15 @@ mod tests {
         }
         // Set back to 1970, and not set at all.
         assert_eq!(due_in(now(), Timestamp::from_millis(0)), Some(Duration::ZERO));
-        assert_eq!(time_until_due(&Progress::default(), now()), Some(Duration::ZERO));
-        let held = Progress { held: true, ..Progress::default() };
+        assert_eq!(time_until_due(&NoticeProgress::default(), now()), Some(Duration::ZERO));
+        let held = NoticeProgress { held: true, ..NoticeProgress::default() };
         assert_eq!(time_until_due(&held, now()), None);
     }
 
     #[test]
     fn a_notice_from_the_future_has_no_age_but_what_was_waited_for_it() {
         let waited = |created: Timestamp, waited_seconds| {
-            let progress = Progress { waited_seconds, ..Progress::default() };
+            let progress = NoticeProgress { waited_seconds, ..NoticeProgress::default() };
             time_waited(Some(created), &progress, now(), 10 * MINUTE)
         };
         assert_eq!(waited(now().minus(HOUR), 0), Some(HOUR));

@@ -12,29 +12,29 @@ pub struct Holder {
     /// The boot of the machine, where the start time counts from the boot.
     pub boot: Option<String>,
     /// The kind of the process, if it works on a reply.
-    pub way: Option<Way>,
+    pub way: Option<StartedProgram>,
 }
 
 /// The kind of process that the runner has started for a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum StartedProgram {
     /// The agent, which runs the reply.
     Agent,
     /// `codex queue`, which gives the reply to the Codex that has the thread open.
     Queue,
 }
 
-impl Way {
-    pub const ALL: [Way; 2] = [Way::Agent, Way::Queue];
+impl StartedProgram {
+    pub const ALL: [StartedProgram; 2] = [StartedProgram::Agent, StartedProgram::Queue];
 
     pub const fn as_str(self) -> &'static str {
         match self {
-            Way::Agent => "agent",
-            Way::Queue => "queue",
+            StartedProgram::Agent => "agent",
+            StartedProgram::Queue => "queue",
         }
     }
 
-    pub fn parse(text: &str) -> Option<Way> {
-        Way::ALL.into_iter().find(|way| way.as_str() == text)
+    pub fn parse(text: &str) -> Option<StartedProgram> {
+        StartedProgram::ALL.into_iter().find(|way| way.as_str() == text)
     }
 }

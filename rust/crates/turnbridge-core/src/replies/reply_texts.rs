@@ -29,7 +29,7 @@ pub fn text_of(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::replies::run_result::Outcome;
+    use crate::replies::run_result::RunOutcome;
     use crate::timestamp::Timestamp;
 
     #[test]
@@ -40,7 +40,7 @@ mod tests {
         for message in [ThreadMessage::Receipt, ThreadMessage::TerminalReceipt] {
             assert_eq!(Some(say(message, None).as_str()), message.sentence(Language::English));
         }
-        let done = RunResult::new(Outcome::Done, Timestamp::default());
+        let done = RunResult::new(RunOutcome::Done, Timestamp::default());
         let printed = RunResult { output: Some("cost: 0".into()), ..done };
         assert_eq!(say(ThreadMessage::Output, Some(&printed)), "cost: 0");
         let failed = RunResult::failed(Reason::ProgramMissing, None, Timestamp::default());
@@ -50,14 +50,14 @@ mod tests {
         (Reason: the program was not found: `claude`)
         ");
         let killed = RunResult {
-            outcome: Outcome::Interrupted,
+            outcome: RunOutcome::Interrupted,
             ..RunResult::failed(Reason::Signal, Some(9), Timestamp::default())
         };
         insta::assert_snapshot!(say(ThreadMessage::Interrupted, Some(&killed)), @"
         The run of this reply was cut off: its process ended before its turn did. What it had done by then stays done. It is not run again; please send it once more if it is needed.
         (Reason: ended by signal: `9`)
         ");
-        let lost = RunResult::new(Outcome::Interrupted, Timestamp::default());
+        let lost = RunResult::new(RunOutcome::Interrupted, Timestamp::default());
         let lost = text_of(ThreadMessage::Interrupted, None, Some(&lost), Language::Japanese);
         assert_eq!(Some(lost.as_str()), ThreadMessage::Interrupted.sentence(Language::Japanese));
     }

@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::ids::NamedSession;
-use crate::replies::holder::{Holder, Way};
+use crate::replies::holder::{Holder, StartedProgram};
 use crate::replies::reply::{Reply, ReplySource};
-use crate::replies::run_result::{Outcome, Reason, RunResult};
+use crate::replies::run_result::{Reason, RunOutcome, RunResult};
 use crate::slack::thread_marks::ThreadKey;
 use crate::timestamp::{Timestamp, time_text};
 use crate::version_wire::VERSION;
@@ -119,7 +119,7 @@ pub fn write_reply(reply: &Reply) -> Vec<u8> {
 pub fn read_holder(bytes: &[u8]) -> Option<Holder> {
     let file: HolderFile = serde_json::from_slice(bytes).ok()?;
     let HolderFile { pid, start, at, boot, way } = file;
-    let way = known(way, Way::parse)?;
+    let way = known(way, StartedProgram::parse)?;
     Some(Holder { pid, start, at: Timestamp::parse(&at), boot, way })
 }
 
@@ -133,7 +133,7 @@ pub fn write_holder(holder: &Holder) -> Vec<u8> {
 pub fn read_result(bytes: &[u8]) -> Option<RunResult> {
     let file: ResultFile = serde_json::from_slice(bytes).ok()?;
     Some(RunResult {
-        outcome: Outcome::parse(&file.outcome)?,
+        outcome: RunOutcome::parse(&file.outcome)?,
         reason: known(file.reason, Reason::parse)?,
         code: file.code,
         stdout_bytes: file.stdout_bytes,
@@ -189,7 +189,7 @@ pub struct Reported {
 /// `heard/<id>.json`: an event that could not be judged on arrival. It is written before its ack,
 /// and removed when it is in the inbox or is dropped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Heard {
+pub struct UnjudgedEvent {
     pub version: u32,
     pub received_at: String,
     pub reported: Reported,
@@ -332,13 +332,13 @@ mod tests {
             assert_eq!(text(write_result(&result)), file);
         }
         let short = br#"{"version":1,"outcome":"stopped","ended_at":"soon"}"#;
-        let stopped = RunResult { ended_at: None, ..RunResult::new(Outcome::Stopped, NOW) };
+        let stopped = RunResult { ended_at: None, ..RunResult::new(RunOutcome::Stopped, NOW) };
         assert_eq!(read_result(short), Some(stopped));
     }
 
     #[test]
     fn every_word_of_a_result_is_read_back_and_another_makes_it_unreadable() {
-        for outcome in Outcome::ALL {
+        for outcome in RunOutcome::ALL {
             let result = RunResult::new(outcome, NOW);
             assert_eq!(read_result(&write_result(&result)), Some(result));
         }

@@ -4,7 +4,7 @@ use crate::timestamp::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunResult {
-    pub outcome: Outcome,
+    pub outcome: RunOutcome,
     /// Why it failed.
     pub reason: Option<Reason>,
     /// The exit code or the signal's number.
@@ -18,7 +18,7 @@ pub struct RunResult {
 }
 
 impl RunResult {
-    pub const fn new(outcome: Outcome, ended_at: Timestamp) -> RunResult {
+    pub const fn new(outcome: RunOutcome, ended_at: Timestamp) -> RunResult {
         RunResult {
             outcome,
             reason: None,
@@ -31,12 +31,12 @@ impl RunResult {
     }
 
     pub fn failed(reason: Reason, code: Option<i64>, ended_at: Timestamp) -> RunResult {
-        RunResult { reason: Some(reason), code, ..RunResult::new(Outcome::Failed, ended_at) }
+        RunResult { reason: Some(reason), code, ..RunResult::new(RunOutcome::Failed, ended_at) }
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum RunOutcome {
     Done,
     /// The agent that has the session open received it, and runs it itself.
     HandedOver,
@@ -52,33 +52,33 @@ pub enum Outcome {
     Dropped,
 }
 
-impl Outcome {
-    pub const ALL: [Outcome; 8] = [
-        Outcome::Done,
-        Outcome::HandedOver,
-        Outcome::NotBegun,
-        Outcome::Failed,
-        Outcome::Stopped,
-        Outcome::Interrupted,
-        Outcome::Uncertain,
-        Outcome::Dropped,
+impl RunOutcome {
+    pub const ALL: [RunOutcome; 8] = [
+        RunOutcome::Done,
+        RunOutcome::HandedOver,
+        RunOutcome::NotBegun,
+        RunOutcome::Failed,
+        RunOutcome::Stopped,
+        RunOutcome::Interrupted,
+        RunOutcome::Uncertain,
+        RunOutcome::Dropped,
     ];
 
     pub const fn as_str(self) -> &'static str {
         match self {
-            Outcome::Done => "done",
-            Outcome::HandedOver => "handed_over",
-            Outcome::NotBegun => "not_begun",
-            Outcome::Failed => "failed",
-            Outcome::Stopped => "stopped",
-            Outcome::Interrupted => "interrupted",
-            Outcome::Uncertain => "uncertain",
-            Outcome::Dropped => "dropped",
+            RunOutcome::Done => "done",
+            RunOutcome::HandedOver => "handed_over",
+            RunOutcome::NotBegun => "not_begun",
+            RunOutcome::Failed => "failed",
+            RunOutcome::Stopped => "stopped",
+            RunOutcome::Interrupted => "interrupted",
+            RunOutcome::Uncertain => "uncertain",
+            RunOutcome::Dropped => "dropped",
         }
     }
 
-    pub fn parse(text: &str) -> Option<Outcome> {
-        Outcome::ALL.into_iter().find(|outcome| outcome.as_str() == text)
+    pub fn parse(text: &str) -> Option<RunOutcome> {
+        RunOutcome::ALL.into_iter().find(|outcome| outcome.as_str() == text)
     }
 }
 

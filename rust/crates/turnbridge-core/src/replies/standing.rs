@@ -2,16 +2,16 @@
 
 use crate::agents::resume;
 use crate::replies::reply::Reply;
-use crate::replies::reply_plan::{Pending, Progress, is_stop};
-use crate::replies::run_result::{Outcome, RunResult};
+use crate::replies::reply_plan::{PendingReply, ReplyProgress, is_stop};
+use crate::replies::run_result::{RunOutcome, RunResult};
 use crate::replies::thread_message::ThreadMessage;
 
 /// Of one that is not finished: `received`, why it waits, `running`, or what came of it.
-pub fn of_pending(pending: &Pending) -> &'static str {
+pub fn of_pending(pending: &PendingReply) -> &'static str {
     match &pending.progress {
-        Progress::Ended(result) => of_finished(&pending.reply, Some(result)),
-        Progress::Running | Progress::Unstopped | Progress::Lost => "running",
-        Progress::Waiting => {
+        ReplyProgress::Ended(result) => of_finished(&pending.reply, Some(result)),
+        ReplyProgress::Running | ReplyProgress::Unstopped | ReplyProgress::Lost => "running",
+        ReplyProgress::Waiting => {
             let last = pending.told.iter().rev().find(|message| says_why_it_waits(**message));
             last.map_or("received", |message| message.as_str())
         }
@@ -37,6 +37,6 @@ pub fn of_finished(reply: &Reply, result: Option<&RunResult>) -> &'static str {
         None if is_refused() => "refused",
         None if reply.session().is_none() => "no_route",
         None if is_stop(&reply.text) => "stop",
-        None => Outcome::Uncertain.as_str(),
+        None => RunOutcome::Uncertain.as_str(),
     }
 }

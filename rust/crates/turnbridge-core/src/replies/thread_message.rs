@@ -1,7 +1,7 @@
 //! The messages that a thread receives about a reply: one list, with the name in files and the
 //! sentence in both languages. The Japanese ones of SLV-84 to 86 are fixed to the letter.
 
-use crate::agents::codex::rollout_tail::Obstacle;
+use crate::agents::codex::rollout_tail::QueueObstacle;
 use crate::text::spoken_text::Language;
 
 /// Makes the enum, its names and its sentences. A message without a sentence has the agent's words.
@@ -61,11 +61,11 @@ thread_messages! {
     Held "held":
         "このセッションはターミナルで開かれています。終了後、または入力できるようになり次第、この返信を実行します。",
         "This session is open in an interactive CLI. Your reply will be run when that has been closed, or can take it.";
-    /// A `codex exec` has the thread (`Obstacle::Exec`).
+    /// A `codex exec` has the thread (`QueueObstacle::Exec`).
     BehindExec "behind_exec":
         "このスレッドでは、返信を受け付けないターン（`codex exec` など）が実行中です。終わり次第、この返信を実行します。",
         "A turn that takes no reply, such as one of `codex exec`, is running in this thread. Your reply will be run when it has ended.";
-    /// A Codex whose last turn was interrupted has the thread (`Obstacle::Aborted`).
+    /// A Codex whose last turn was interrupted has the thread (`QueueObstacle::Aborted`).
     AfterAbort "after_abort":
         "このスレッドはターミナルの Codex で開かれており、最後のターンが中断されています（Esc または承認の拒否）。この状態の Codex は次の入力まで返信を開始しないため、この返信はまだ渡していません。そのターミナルで次のプロンプトを入力するか、Codex を終了すると、その後にこの返信を実行します。",
         "This thread is open in a Codex CLI, and its last turn there was interrupted (Esc, or a refused request). Codex then starts no reply before something is typed there, so yours was not handed over yet. Type the next prompt in that CLI, or quit it: your reply will be run after that.";
@@ -116,10 +116,10 @@ impl ThreadMessage {
         ThreadMessage::ALL.iter().copied().find(|message| message.as_str() == name)
     }
 
-    pub const fn of_obstacle(obstacle: Obstacle) -> ThreadMessage {
+    pub const fn of_obstacle(obstacle: QueueObstacle) -> ThreadMessage {
         match obstacle {
-            Obstacle::Exec => ThreadMessage::BehindExec,
-            Obstacle::Aborted => ThreadMessage::AfterAbort,
+            QueueObstacle::Exec => ThreadMessage::BehindExec,
+            QueueObstacle::Aborted => ThreadMessage::AfterAbort,
         }
     }
 

@@ -11,7 +11,7 @@ use crate::scan::byte_order_mark::split_mark;
 pub type Bare<'a> = &'a str;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Found<'a> {
+pub enum TomlValue<'a> {
     Bare(Bare<'a>),
     Other,
 }
@@ -20,10 +20,10 @@ pub enum Found<'a> {
 pub struct NotToml;
 
 /// Returns the value at `wanted`, a path of keys, in any notation of its tables.
-pub fn find<'a>(text: &'a str, wanted: &[&str]) -> Result<Option<Found<'a>>, NotToml> {
+pub fn find<'a>(text: &'a str, wanted: &[&str]) -> Result<Option<TomlValue<'a>>, NotToml> {
     let text = split_mark(text).1;
-    let mut scan = Scan { rest: text, wanted, found: None };
-    let mut header: Path = Path::default();
+    let mut scan = TomlScan { rest: text, wanted, found: None };
+    let mut header: KeyPath = KeyPath::default();
     loop {
         scan.skip_blank();
         if scan.rest.is_empty() {
@@ -31,10 +31,10 @@ pub fn find<'a>(text: &'a str, wanted: &[&str]) -> Result<Option<Found<'a>>, Not
         }
         if scan.eat("[") {
             let is_array = scan.eat("[");
-            header = scan.key(Path::default())?;
+            header = scan.key(KeyPath::default())?;
             // Elements of an array of tables are no switches.
             header.is_foreign |= is_array;
-            scan.note(header, Found::Other);
+            scan.note(header, TomlValue::Other);
             scan.expect(if is_array { "]]" } else { "]" })?;
         } else {
             scan.pair(header)?;
@@ -45,27 +45,27 @@ pub fn find<'a>(text: &'a str, wanted: &[&str]) -> Result<Option<Found<'a>>, Not
 
 /// The number of wanted keys that the keys so far have matched.
 #[derive(Debug, Clone, Copy, Default)]
-struct Path {
+struct KeyPath {
     matched: usize,
     /// The path leads to another value.
     is_foreign: bool,
 }
 
-struct Scan<'text, 'wanted> {
+struct TomlScan<'text, 'wanted> {
     rest: &'text str,
     wanted: &'wanted [&'wanted str],
-    found: Option<Found<'text>>,
+    found: Option<TomlValue<'text>>,
 }
 
-impl<'text> Scan<'text, '_> {
-    fn pair(&mut self, table: Path) -> Result<(), NotToml> {
+impl<'text> TomlScan<'text, '_> {
+    fn pair(&mut self, table: KeyPath) -> Result<(), NotToml> {
         let path = self.key(table)?;
         self.expect("=")?;
         self.value(path)
     }
 
     /// Reads `a . "b" . 'c'`, below `path`.
-    fn key(&mut self, mut path: Path) -> Result<Path, NotToml> {
+    fn key(&mut self, mut path: KeyPath) -> Result<KeyPath, NotToml> {
         loop {
             self.skip_spaces();
             let part = match self.rest.as_bytes().first() {
@@ -74,7 +74,7 @@ impl<'text> Scan<'text, '_> {
                     .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')),
             };
             // A table is no single value.
-            self.note(path, Found::Other);
+            self.note(path, TomlValue::Other);
             if self.wanted.get(path.matched) == Some(&part) {
                 path.matched += 1;
             } else {
@@ -87,28 +87,28 @@ impl<'text> Scan<'text, '_> {
         }
     }
 
-    fn value(&mut self, path: Path) -> Result<(), NotToml> {
+    fn value(&mut self, path: KeyPath) -> Result<(), NotToml> {
         self.skip_spaces();
         let found = match self.rest.as_bytes().first() {
             Some(b'"' | b'\'') => {
                 self.string()?;
-                Found::Other
+                TomlValue::Other
             }
             Some(b'[') => {
                 self.array()?;
-                Found::Other
+                TomlValue::Other
             }
             Some(b'{') => {
                 self.inline_table(path)?;
-                Found::Other
+                TomlValue::Other
             }
-            _ => Found::Bare(self.bare()?),
+            _ => TomlValue::Bare(self.bare()?),
         };
         self.note(path, found);
         Ok(())
     }
 
-    fn note(&mut self, path: Path, found: Found<'text>) {
+    fn note(&mut self, path: KeyPath, found: TomlValue<'text>) {
         if path.matched == self.wanted.len() && !path.is_foreign {
             self.found = Some(found);
         }
@@ -116,7 +116,7 @@ impl<'text> Scan<'text, '_> {
 
     fn array(&mut self) -> Result<(), NotToml> {
         self.expect("[")?;
-        let nobody = Path { is_foreign: true, ..Path::default() };
+        let nobody = KeyPath { is_foreign: true, ..KeyPath::default() };
         loop {
             self.skip_blank();
             if self.eat("]") {
@@ -130,7 +130,7 @@ impl<'text> Scan<'text, '_> {
         }
     }
 
-    fn inline_table(&mut self, path: Path) -> Result<(), NotToml> {
+    fn inline_table(&mut self, path: KeyPath) -> Result<(), NotToml> {
         self.expect("{")?;
         loop {
             self.skip_blank();
@@ -243,7 +243,11 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: Option<&str>) {
-        assert_eq!(find(text, &["gate", "enabled"]), Ok(expected.map(Found::Bare)), "in\n{text}");
+        assert_eq!(
+            find(text, &["gate", "enabled"]),
+            Ok(expected.map(TomlValue::Bare)),
+            "in\n{text}"
+        );
     }
 
     #[test]
@@ -272,7 +276,7 @@ mod tests {
         check("# [gate]\n# enabled = false", None);
         for text in ["[gate]\nenabled = 'false'", "[gate.enabled]\nx = 1", "gate.enabled.x = false"]
         {
-            assert_eq!(find(text, &["gate", "enabled"]), Ok(Some(Found::Other)), "{text}");
+            assert_eq!(find(text, &["gate", "enabled"]), Ok(Some(TomlValue::Other)), "{text}");
         }
     }
 
@@ -280,9 +284,9 @@ mod tests {
     fn a_path_may_be_of_any_length() {
         let text = "[destinations.dm]\nenabled = false\n[destinations]\nx = 1";
         let found = |path: &[&str]| find(text, path).unwrap();
-        assert_eq!(found(&["destinations", "dm", "enabled"]), Some(Found::Bare("false")));
-        assert_eq!(found(&["destinations", "dm"]), Some(Found::Other));
-        assert_eq!(found(&["destinations", "x"]), Some(Found::Bare("1")));
+        assert_eq!(found(&["destinations", "dm", "enabled"]), Some(TomlValue::Bare("false")));
+        assert_eq!(found(&["destinations", "dm"]), Some(TomlValue::Other));
+        assert_eq!(found(&["destinations", "x"]), Some(TomlValue::Bare("1")));
         assert_eq!(found(&["x"]), None);
     }
 

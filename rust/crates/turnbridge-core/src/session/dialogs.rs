@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use crate::session::advance::{Order, is_addition};
+use crate::session::advance::{EventOrder, is_addition};
 use crate::session::event::{Event, EventKind, NotificationKind, SessionSource, ToolCall};
 use crate::session::{OpenCall, Run, Wait};
 
@@ -19,7 +19,7 @@ const NOTIFICATION_DELAY: Duration = Duration::from_millis(5_500);
 /// The limit of stored calls. No model has been seen to start more in parallel.
 const MAX_CALLS: usize = 64;
 
-pub(crate) fn track_dialogs(run: &mut Run, event: &Event, order: Order) {
+pub(crate) fn track_dialogs(run: &mut Run, event: &Event, order: EventOrder) {
     let agent = event.agent_id.as_deref();
     match (&event.kind, order) {
         (EventKind::ToolStarting { call, .. }, _) => begin_call(run, call, event, order),
@@ -27,7 +27,7 @@ pub(crate) fn track_dialogs(run: &mut Run, event: &Event, order: Order) {
         (EventKind::ToolEnded { call, .. }, _) => end_call(run, call, agent),
         (EventKind::DialogAnswered { call: Some(call) }, _) => close_dialog(run, call, agent),
         // The arms below depend on the order of events, so they ignore late ones.
-        (_, Order::Late) => {}
+        (_, EventOrder::Late) => {}
         (EventKind::DialogOpened { call: None } | EventKind::DialogSeen, _) => {
             run.waits.push(wait(None, None, event));
         }
@@ -69,13 +69,13 @@ pub(crate) fn track_dialogs(run: &mut Run, event: &Event, order: Order) {
     }
 }
 
-fn begin_call(run: &mut Run, call: &ToolCall, event: &Event, order: Order) {
+fn begin_call(run: &mut Run, call: &ToolCall, event: &Event, order: EventOrder) {
     let agent = event.agent_id.as_deref();
-    if order == Order::InTime {
+    if order == EventOrder::InTime {
         close_unknown_dialogs(run, agent);
     }
     let Some(id) = &call.id else {
-        if asks_the_user(&call.tool) && order == Order::InTime {
+        if asks_the_user(&call.tool) && order == EventOrder::InTime {
             run.waits.push(wait(None, Some(&call.tool), event));
         }
         return;
@@ -94,7 +94,7 @@ fn begin_call(run: &mut Run, call: &ToolCall, event: &Event, order: Order) {
     }
 }
 
-fn open_dialog(run: &mut Run, call: &ToolCall, event: &Event, order: Order) {
+fn open_dialog(run: &mut Run, call: &ToolCall, event: &Event, order: EventOrder) {
     let agent = event.agent_id.as_deref();
     let is_it = |open: &&OpenCall| {
         open.tool == call.tool && open.input == call.input && open.agent_id.as_deref() == agent
@@ -111,7 +111,7 @@ fn open_dialog(run: &mut Run, call: &ToolCall, event: &Event, order: Order) {
         // A question whose dialog is known from its PreToolUse.
         None if !candidates.is_empty() => {}
         // Late and without an open call: the call has ended meanwhile.
-        None if order == Order::Late => {}
+        None if order == EventOrder::Late => {}
         None => run.waits.push(wait(None, Some(&call.tool), event)),
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::gate::speak::SpeakCall;
 use crate::ids::SessionKey;
-use crate::session::Host;
+use crate::session::RunEnvironment;
 use crate::timestamp::Timestamp;
 
 /// An agent process. The start time distinguishes a process from a later one with the same pid; its
@@ -30,15 +30,15 @@ pub struct Event {
     pub name: String,
     /// Set if a sub-agent caused the event.
     pub agent_id: Option<String>,
-    pub facts: Facts,
+    pub facts: EventFacts,
     /// The environment of the hook; observers have none.
-    pub host: Option<Host>,
+    pub host: Option<RunEnvironment>,
     pub kind: EventKind,
 }
 
 /// The facts of an event about its session. `None` means unknown.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Facts {
+pub struct EventFacts {
     pub cwd: Option<String>,
     pub transcript_path: Option<String>,
     pub permission_mode: Option<String>,

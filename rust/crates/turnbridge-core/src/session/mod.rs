@@ -5,8 +5,8 @@
 //! session; when it ends, the session has the TUI's state again.
 
 pub mod advance;
-pub mod claim;
 pub mod dialogs;
+pub mod duplicate_events;
 pub mod event;
 pub mod pending_turn;
 pub mod pending_turn_wire;
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 
 use crate::gate::speak::{SpeakCall, SpeakOutcome};
 use crate::ids::SessionKey;
-use crate::session::claim::Claims;
+use crate::session::duplicate_events::SeenEvents;
 use crate::session::event::ProcessKey;
 use crate::timestamp::Timestamp;
 
@@ -97,7 +97,7 @@ pub struct Session {
     /// Counts the events applied, and so orders the runs without a clock.
     pub sequence: u64,
     pub runs: Vec<Run>,
-    pub claims: Claims,
+    pub claims: SeenEvents,
 }
 
 /// A process that carries, or carried, the session.
@@ -118,8 +118,8 @@ pub struct Run {
     pub turn: Turn,
     /// The background tasks that still ran when the last turn ended.
     pub background_tasks: Vec<String>,
-    pub host: Host,
-    pub ended: Option<Ended>,
+    pub host: RunEnvironment,
+    pub ended: Option<SessionEnd>,
 }
 
 /// The activity of the agent itself. The open dialogs show whether it waits for the user, and the
@@ -238,7 +238,7 @@ impl Prompt {
 
 /// The environment in which a hook runs: how the agent was started, and in which terminal.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Host {
+pub struct RunEnvironment {
     /// The registration that reported the run: `plugin`, `settings`.
     pub origin: String,
     /// `CLAUDE_CODE_ENTRYPOINT`: `cli` means a person at a terminal.
@@ -252,7 +252,7 @@ pub struct Host {
     pub env: BTreeMap<String, String>,
 }
 
-impl Host {
+impl RunEnvironment {
     pub fn is_interactive(&self) -> bool {
         self.entrypoint.as_deref() == Some("cli")
     }
@@ -282,7 +282,7 @@ pub struct Plugin {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ended {
+pub struct SessionEnd {
     pub at: Timestamp,
     pub reason: String,
 }
@@ -298,7 +298,7 @@ impl Session {
             model: None,
             sequence: 0,
             runs: Vec::new(),
-            claims: Claims::default(),
+            claims: SeenEvents::default(),
         }
     }
 

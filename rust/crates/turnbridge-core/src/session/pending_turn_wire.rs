@@ -10,8 +10,8 @@ use crate::version_wire::VERSION;
 #[derive(Debug, Serialize, Deserialize)]
 struct PendingFile {
     version: u32,
-    writer: ProcessFile,
-    agent: ProcessFile,
+    writer: PendingProcessFile,
+    agent: PendingProcessFile,
     payload: u64,
     origin: String,
     event: String,
@@ -24,18 +24,18 @@ struct PendingFile {
 }
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-struct ProcessFile {
+struct PendingProcessFile {
     pid: u32,
     start: u64,
 }
 
-impl From<ProcessKey> for ProcessFile {
-    fn from(ProcessKey { pid, start }: ProcessKey) -> ProcessFile {
-        ProcessFile { pid, start }
+impl From<ProcessKey> for PendingProcessFile {
+    fn from(ProcessKey { pid, start }: ProcessKey) -> PendingProcessFile {
+        PendingProcessFile { pid, start }
     }
 }
 
-impl ProcessFile {
+impl PendingProcessFile {
     const fn key(self) -> ProcessKey {
         ProcessKey { pid: self.pid, start: self.start }
     }

@@ -99,13 +99,13 @@ impl RecordedDetail {
 /// The texts that the session file has no room for: the whole prompt, of which it may hold only the
 /// beginning, and the answer of a Stop that the gate blocked.
 #[derive(Debug, Clone, Default)]
-pub struct Kept {
+pub struct FullTexts {
     pub prompt: Option<String>,
     pub earlier_answer: Option<String>,
 }
 
 /// Returns the record that `event` makes, if it ended a turn.
-pub fn finished_turn(session: &Session, event: &Event, kept: Kept) -> Option<TurnRecord> {
+pub fn finished_turn(session: &Session, event: &Event, kept: FullTexts) -> Option<TurnRecord> {
     if event.agent_id.is_some() {
         return None;
     }
@@ -121,7 +121,7 @@ pub fn finished_turn(session: &Session, event: &Event, kept: Kept) -> Option<Tur
     let turn = &session.run(event.process)?.turn;
     // The known facts belong to another turn, so they are not used.
     let (turn, kept) = match is_other_turn(turn, event) {
-        true => (&Turn::default(), Kept::default()),
+        true => (&Turn::default(), FullTexts::default()),
         false => (turn, kept),
     };
     Some(TurnRecord {
@@ -135,7 +135,7 @@ pub fn finished_turn(session: &Session, event: &Event, kept: Kept) -> Option<Tur
 /// Returns the record of a turn that the gate had held and that `event` shows to have no end: the
 /// user stopped it, the process has ended, or another turn ends. The record keeps its answer.
 /// `session` is the state before the event.
-pub fn abandoned_turn(session: &Session, event: &Event, kept: Kept) -> Option<TurnRecord> {
+pub fn abandoned_turn(session: &Session, event: &Event, kept: FullTexts) -> Option<TurnRecord> {
     let run = session.run(event.process)?;
     let turn = &run.turn;
     let is_left = matches!(
@@ -160,7 +160,13 @@ fn read_additions(turn: &Turn) -> Vec<String> {
     read.map(|addition| addition.prompt.text.clone()).collect()
 }
 
-fn record(session: &Session, turn: &Turn, event: &Event, kept: Kept, detail: Detail) -> TurnRecord {
+fn record(
+    session: &Session,
+    turn: &Turn,
+    event: &Event,
+    kept: FullTexts,
+    detail: Detail,
+) -> TurnRecord {
     TurnRecord {
         turn_id: turn.prompt_id.clone(),
         prompt: kept.prompt,

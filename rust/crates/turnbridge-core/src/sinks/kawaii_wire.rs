@@ -8,7 +8,7 @@ use crate::session::event::{Event, EventKind, NotificationKind};
 use crate::session::{Detail, Session, State};
 
 #[derive(Debug, Serialize)]
-struct Line<'a> {
+struct KawaiiLine<'a> {
     source: &'static str,
     event: &'static str,
     session_id: &'a str,
@@ -56,7 +56,7 @@ pub fn kawaii_line(
     if !always && before == Some(state) {
         return None;
     }
-    let line = Line {
+    let line = KawaiiLine {
         source: session.key.agent.as_str(),
         event: state.as_str(),
         session_id: session.key.id.as_str(),

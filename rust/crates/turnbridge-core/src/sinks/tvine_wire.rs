@@ -7,7 +7,7 @@ use crate::session::event::{Event, EventKind, NotificationKind};
 use crate::session::{Detail, Session, State};
 
 #[derive(Debug, Serialize)]
-struct Status<'a> {
+struct TvineStatus<'a> {
     status: &'static str,
     event: &'a str,
     updated_at: String,
@@ -39,7 +39,7 @@ pub fn tvine_message(session: &Session, event: &Event, tvine_session_id: &str) -
     if is_idle_notice && session.state() != State::Completed {
         return None;
     }
-    let status = Status {
+    let status = TvineStatus {
         status: tvine_status(session.state()),
         event: &event.name,
         updated_at: event.at.to_string(),

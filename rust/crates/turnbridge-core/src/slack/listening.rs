@@ -12,18 +12,18 @@ use crate::slack::slack_ts::SlackTs;
 
 /// The first message of a thread, as fetched from Slack.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Parent {
+pub enum ThreadParent {
     /// It does not exist, or is not by the app's bot, or is no message of Turnbridge.
     NotOurs,
     /// The app's bot posted it from this machine. `None`: a 0.1 did, without naming the machine.
     Ours { machine: Option<String>, name: Option<String>, notice: Option<String> },
 }
 
-impl Parent {
+impl ThreadParent {
     /// Returns the id of the notice for which the machine `own` posted it. Returns `None` if
     /// another machine did, or the message does not name one.
     pub fn notice_of(&self, own: &str) -> Option<&str> {
-        let Parent::Ours { machine, notice, .. } = self else { return None };
+        let ThreadParent::Ours { machine, notice, .. } = self else { return None };
         let id = notice.as_deref().filter(|_| machine.as_deref() == Some(own))?;
         Some(id.rsplit_once('/').map_or(id, |(id, _)| id))
     }
@@ -31,22 +31,22 @@ impl Parent {
 
 /// What to do with a reply in a thread that has no route here.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub enum UnroutedVerdict {
     /// The thread is this machine's: the user is told that it has no session (any more).
-    Tell,
+    Explain,
     /// The thread is another machine's, which polls for the reply. This machine posts no message.
     Elsewhere { machine: Option<String>, name: Option<String> },
     /// This machine is posting the thread at the moment: its route follows.
     Wait,
 }
 
-impl Verdict {
+impl UnroutedVerdict {
     /// Returns the word for the log.
     pub const fn word(&self) -> &'static str {
         match self {
-            Verdict::Tell => "no_route",
-            Verdict::Elsewhere { .. } => "other_machine",
-            Verdict::Wait => "route_to_come",
+            UnroutedVerdict::Explain => "no_route",
+            UnroutedVerdict::Elsewhere { .. } => "other_machine",
+            UnroutedVerdict::Wait => "route_to_come",
         }
     }
 }
@@ -54,30 +54,30 @@ impl Verdict {
 /// Decides which machine a thread belongs to. `is_alone`: there is no sign of another machine.
 /// `is_on_its_way` returns whether the notice with an id is still being delivered from here.
 pub fn whose(
-    parent: &Parent,
+    parent: &ThreadParent,
     own: &str,
     is_alone: bool,
     is_on_its_way: impl Fn(&str) -> bool,
-) -> Verdict {
+) -> UnroutedVerdict {
     match parent {
-        Parent::NotOurs => Verdict::Tell,
-        Parent::Ours { machine: Some(id), .. } if id == own => {
+        ThreadParent::NotOurs => UnroutedVerdict::Explain,
+        ThreadParent::Ours { machine: Some(id), .. } if id == own => {
             let is_coming = parent.notice_of(own).is_some_and(is_on_its_way);
-            if is_coming { Verdict::Wait } else { Verdict::Tell }
+            if is_coming { UnroutedVerdict::Wait } else { UnroutedVerdict::Explain }
         }
-        Parent::Ours { machine: None, .. } if is_alone => Verdict::Tell,
-        Parent::Ours { machine, name, .. } => {
-            Verdict::Elsewhere { machine: machine.clone(), name: name.clone() }
+        ThreadParent::Ours { machine: None, .. } if is_alone => UnroutedVerdict::Explain,
+        ThreadParent::Ours { machine, name, .. } => {
+            UnroutedVerdict::Elsewhere { machine: machine.clone(), name: name.clone() }
         }
     }
 }
 
 /// The machines that have posted with the app recently.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Machines(BTreeMap<String, Seen>);
+pub struct Machines(BTreeMap<String, SeenMachine>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Seen {
+pub struct SeenMachine {
     pub name: String,
     /// The time of its newest message, by Slack's clock.
     pub last: SlackTs,
@@ -92,10 +92,12 @@ impl Machines {
             return;
         }
         let name = clean_name(name.unwrap_or_default());
-        let seen =
-            self.0.entry(id.to_owned()).or_insert_with(|| Seen { name: name.clone(), last: ts });
+        let seen = self
+            .0
+            .entry(id.to_owned())
+            .or_insert_with(|| SeenMachine { name: name.clone(), last: ts });
         if ts >= seen.last {
-            *seen = Seen { name, last: ts };
+            *seen = SeenMachine { name, last: ts };
         }
     }
 
@@ -106,7 +108,7 @@ impl Machines {
         self.0.retain(|_, seen| newest.is_none_or(|newest| seen.last >= newest.minus(LATELY)));
     }
 
-    pub fn all(&self) -> impl Iterator<Item = (&str, &Seen)> {
+    pub fn all(&self) -> impl Iterator<Item = (&str, &SeenMachine)> {
         self.0.iter().map(|(id, seen)| (id.as_str(), seen))
     }
 
@@ -117,7 +119,7 @@ impl Machines {
 
 /// The known signs of other machines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Company {
+pub struct OtherMachines {
     /// The number of machines besides this one, by their messages.
     pub other_machines: usize,
     /// The number of the app's sockets besides this machine's, as counted in Slack's hello.
@@ -126,14 +128,14 @@ pub struct Company {
     pub is_connected: bool,
 }
 
-impl Company {
+impl OtherMachines {
     pub fn of(
         machines: &Machines,
         own: &str,
         other_listeners: usize,
         is_connected: bool,
-    ) -> Company {
-        Company { other_machines: machines.others(own), other_listeners, is_connected }
+    ) -> OtherMachines {
+        OtherMachines { other_machines: machines.others(own), other_listeners, is_connected }
     }
 
     /// Returns whether there is no sign of another machine.
@@ -158,17 +160,17 @@ const SHORTEST: Duration = Duration::from_secs(3);
 const RELAXED: Duration = Duration::from_secs(15);
 
 /// Returns how often the newest threads are polled.
-pub fn look_every(company: &Company) -> Duration {
+pub fn look_every(company: &OtherMachines) -> Duration {
     if company.hears_all() { RELAXED } else { SHORTEST.max(share(company)) }
 }
 
 /// Returns how often this machine may call a method.
-pub fn share(company: &Company) -> Duration {
+pub fn share(company: &OtherMachines) -> Duration {
     SHARE * u32::try_from(company.machines()).unwrap_or(u32::MAX)
 }
 
 /// Returns how often all threads are polled, however old.
-pub fn sweep_every(company: &Company) -> Duration {
+pub fn sweep_every(company: &OtherMachines) -> Duration {
     if company.hears_all() { Duration::from_secs(15 * 60) } else { Duration::from_secs(5 * 60) }
 }
 
@@ -179,25 +181,30 @@ mod tests {
     const OWN: &str = "00000000000000000000000000000001";
     const OTHER: &str = "00000000000000000000000000000002";
 
-    fn ours(machine: Option<&str>) -> Parent {
+    fn ours(machine: Option<&str>) -> ThreadParent {
         let notice = Some("claude-n1/0".to_owned());
-        Parent::Ours { machine: machine.map(str::to_owned), name: Some("desk".into()), notice }
+        ThreadParent::Ours {
+            machine: machine.map(str::to_owned),
+            name: Some("desk".into()),
+            notice,
+        }
     }
 
     #[test]
     fn a_reply_without_a_route_is_told_only_where_that_is_true() {
-        let other = Verdict::Elsewhere { machine: Some(OTHER.into()), name: Some("desk".into()) };
-        let unnamed = Verdict::Elsewhere { machine: None, name: Some("desk".into()) };
+        let other =
+            UnroutedVerdict::Elsewhere { machine: Some(OTHER.into()), name: Some("desk".into()) };
+        let unnamed = UnroutedVerdict::Elsewhere { machine: None, name: Some("desk".into()) };
         let table = [
-            (Parent::NotOurs, true, false, Verdict::Tell),
-            (Parent::NotOurs, false, false, Verdict::Tell),
-            (ours(Some(OWN)), false, false, Verdict::Tell),
-            (ours(Some(OWN)), true, true, Verdict::Wait),
+            (ThreadParent::NotOurs, true, false, UnroutedVerdict::Explain),
+            (ThreadParent::NotOurs, false, false, UnroutedVerdict::Explain),
+            (ours(Some(OWN)), false, false, UnroutedVerdict::Explain),
+            (ours(Some(OWN)), true, true, UnroutedVerdict::Wait),
             (ours(Some(OTHER)), false, false, other.clone()),
             // The other machine was unknown before.
             (ours(Some(OTHER)), true, true, other),
             (ours(None), false, false, unnamed),
-            (ours(None), true, false, Verdict::Tell),
+            (ours(None), true, false, UnroutedVerdict::Explain),
         ];
         for (parent, is_alone, is_on_its_way, verdict) in table {
             let found = whose(&parent, OWN, is_alone, |id| id == "claude-n1" && is_on_its_way);
@@ -207,7 +214,7 @@ mod tests {
 
     #[test]
     fn the_more_machines_the_longer_each_waits() {
-        let company = |other_machines, other_listeners, is_connected| Company {
+        let company = |other_machines, other_listeners, is_connected| OtherMachines {
             other_machines,
             other_listeners,
             is_connected,
@@ -237,14 +244,14 @@ mod tests {
         machines.note("junk", None, day(3));
         let names: Vec<_> = machines.all().map(|(_, seen)| seen.name.clone()).collect();
         assert_eq!(names, ["desk", "laptop"]);
-        assert_eq!(Company::of(&machines, OWN, 0, true).machines(), 2);
+        assert_eq!(OtherMachines::of(&machines, OWN, 0, true).machines(), 2);
         machines.forget_old();
-        assert_eq!(Company::of(&machines, OWN, 0, true).machines(), 2);
+        assert_eq!(OtherMachines::of(&machines, OWN, 0, true).machines(), 2);
         machines.note(OWN, Some("desk"), day(10));
         machines.forget_old();
-        assert_eq!(Company::of(&machines, OWN, 0, true).machines(), 2, "a week of quiet");
+        assert_eq!(OtherMachines::of(&machines, OWN, 0, true).machines(), 2, "a week of quiet");
         machines.note(OWN, Some("desk"), day(11));
         machines.forget_old();
-        assert!(Company::of(&machines, OWN, 0, true).is_alone());
+        assert!(OtherMachines::of(&machines, OWN, 0, true).is_alone());
     }
 }

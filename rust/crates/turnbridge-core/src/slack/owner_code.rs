@@ -16,7 +16,7 @@ pub struct OwnerCode {
 
 /// The verdict on a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum CodeVerdict {
     Right,
     /// It is no attempt.
     Other,
@@ -40,19 +40,19 @@ impl OwnerCode {
         *self = OwnerCode { number, wrong: 0, codes: self.codes + 1 };
     }
 
-    pub fn check(&mut self, said: &str) -> Verdict {
+    pub fn check(&mut self, said: &str) -> CodeVerdict {
         let said = said.trim().trim_matches('`').to_lowercase();
         if said == self.words() {
-            return Verdict::Right;
+            return CodeVerdict::Right;
         }
         if !said.starts_with("turnbridge ") {
-            return Verdict::Other;
+            return CodeVerdict::Other;
         }
         self.wrong += 1;
         match (self.wrong < WRONG_AT_MOST, self.codes < CODES_AT_MOST) {
-            (true, _) => Verdict::Wrong,
-            (false, true) => Verdict::Void,
-            (false, false) => Verdict::Over,
+            (true, _) => CodeVerdict::Wrong,
+            (false, true) => CodeVerdict::Void,
+            (false, false) => CodeVerdict::Over,
         }
     }
 }
@@ -65,21 +65,24 @@ mod tests {
     fn the_very_words_are_right_however_they_are_typed() {
         let mut code = OwnerCode::new(123_456);
         for said in ["turnbridge 123456", " Turnbridge 123456\n", "`turnbridge 123456`"] {
-            assert_eq!(code.check(said), Verdict::Right);
+            assert_eq!(code.check(said), CodeVerdict::Right);
         }
         for said in ["hello", "", "what is turnbridge 123456?", "123456"] {
-            assert_eq!(code.check(said), Verdict::Other);
+            assert_eq!(code.check(said), CodeVerdict::Other);
         }
     }
 
     #[test]
     fn five_wrong_guesses_make_a_code_void_and_the_third_code_is_the_last() {
         let mut code = OwnerCode::new(123_456);
-        for last in [Verdict::Void, Verdict::Void, Verdict::Over] {
+        for last in [CodeVerdict::Void, CodeVerdict::Void, CodeVerdict::Over] {
             let guesses = (0..5).map(|digit| code.check(&format!("turnbridge {digit}")));
-            assert_eq!(guesses.collect::<Vec<_>>(), [&[Verdict::Wrong; 4][..], &[last]].concat());
+            assert_eq!(
+                guesses.collect::<Vec<_>>(),
+                [&[CodeVerdict::Wrong; 4][..], &[last]].concat()
+            );
             code.renew(654_321);
         }
-        assert_eq!(code.check("turnbridge 123456"), Verdict::Wrong);
+        assert_eq!(code.check("turnbridge 123456"), CodeVerdict::Wrong);
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::ids::is_safe_component;
-use crate::slack::reply_check::Workspace;
+use crate::slack::reply_check::BotWorkspace;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SlackPlace {
@@ -24,7 +24,10 @@ impl SlackPlace {
         self.channel.starts_with('D') && is_safe_component(&self.channel)
     }
 
-    pub fn workspace(&self) -> Workspace<'_> {
-        Workspace { team_id: self.team_id.as_deref(), enterprise_id: self.enterprise_id.as_deref() }
+    pub fn workspace(&self) -> BotWorkspace<'_> {
+        BotWorkspace {
+            team_id: self.team_id.as_deref(),
+            enterprise_id: self.enterprise_id.as_deref(),
+        }
     }
 }

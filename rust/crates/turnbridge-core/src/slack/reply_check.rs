@@ -13,24 +13,24 @@ use crate::slack::thread_marks::ThreadKey;
 
 /// The user whose replies count, and where.
 #[derive(Debug, Clone, Copy)]
-pub struct Owner<'a> {
+pub struct ReplyOwner<'a> {
     pub user_id: &'a str,
     /// `D…`, from `conversations.open`. `None`: not known yet; any direct message is accepted.
     pub dm_channel: Option<&'a str>,
-    pub workspace: Workspace<'a>,
+    pub workspace: BotWorkspace<'a>,
     /// This machine, as its routes name it. `None`: not known; routes of any machine are accepted.
     pub machine: Option<&'a str>,
 }
 
 /// The workspace of the bot, as far as Slack has named it.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Workspace<'a> {
+pub struct BotWorkspace<'a> {
     pub team_id: Option<&'a str>,
     /// The organisation, in an Enterprise Grid.
     pub enterprise_id: Option<&'a str>,
 }
 
-impl Workspace<'_> {
+impl BotWorkspace<'_> {
     /// Returns whether an event that names these is of another workspace. If Slack names no team,
     /// the event is not foreign. An app that is installed for a whole organisation receives the
     /// events of all its workspaces, or with the organisation in the team's place.
@@ -48,7 +48,7 @@ pub enum Checked {
     /// The owner's reply, but its session is not known: the owner receives a message (SLV-85).
     NoRoute(Reply),
     /// Only the log mentions it.
-    Dropped(Drop),
+    Dropped(DropReason),
 }
 
 impl Checked {
@@ -63,7 +63,7 @@ impl Checked {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Drop {
+pub enum DropReason {
     /// It is not a message, or a message without its time.
     NoMessage,
     Empty,
@@ -76,17 +76,17 @@ pub enum Drop {
     NoThread,
 }
 
-impl Drop {
+impl DropReason {
     pub const fn as_str(self) -> &'static str {
         match self {
-            Drop::NoMessage => "no_message",
-            Drop::Empty => "empty_text",
-            Drop::Bot => "bot",
-            Drop::Subtype => "subtype",
-            Drop::OtherUser => "other_user",
-            Drop::OtherTeam => "other_team",
-            Drop::OtherChannel => "other_channel",
-            Drop::NoThread => "no_thread",
+            DropReason::NoMessage => "no_message",
+            DropReason::Empty => "empty_text",
+            DropReason::Bot => "bot",
+            DropReason::Subtype => "subtype",
+            DropReason::OtherUser => "other_user",
+            DropReason::OtherTeam => "other_team",
+            DropReason::OtherChannel => "other_channel",
+            DropReason::NoThread => "no_thread",
         }
     }
 }
@@ -95,7 +95,7 @@ impl Drop {
 const TYPED: [&str; 2] = ["thread_broadcast", "file_share"];
 
 /// Checks a message; `reported` is `None` if it was unreadable. `routes` are oldest first.
-pub fn check_reply(reported: Option<Reported>, owner: Owner<'_>, routes: &[Route]) -> Checked {
+pub fn check_reply(reported: Option<Reported>, owner: ReplyOwner<'_>, routes: &[Route]) -> Checked {
     let reply = match check_message(reported, owner) {
         Ok(reply) => reply,
         Err(drop) => return Checked::Dropped(drop),
@@ -114,31 +114,34 @@ pub fn check_reply(reported: Option<Reported>, owner: Owner<'_>, routes: &[Route
 }
 
 /// Checks all but the thread's route: whether the owner wrote it in the direct message.
-pub fn check_message(reported: Option<Reported>, owner: Owner<'_>) -> Result<Reply, Drop> {
-    let reported = reported.filter(|reported| reported.is_message).ok_or(Drop::NoMessage)?;
+pub fn check_message(
+    reported: Option<Reported>,
+    owner: ReplyOwner<'_>,
+) -> Result<Reply, DropReason> {
+    let reported = reported.filter(|reported| reported.is_message).ok_or(DropReason::NoMessage)?;
     let text = decode(&reported.text.unwrap_or_default());
     if text.trim().is_empty() {
-        return Err(Drop::Empty);
+        return Err(DropReason::Empty);
     }
     if reported.is_by_bot {
-        return Err(Drop::Bot);
+        return Err(DropReason::Bot);
     }
     if reported.subtype.is_some_and(|subtype| !TYPED.contains(&subtype.as_str())) {
-        return Err(Drop::Subtype);
+        return Err(DropReason::Subtype);
     }
-    let user = reported.user.filter(|user| user == owner.user_id).ok_or(Drop::OtherUser)?;
+    let user = reported.user.filter(|user| user == owner.user_id).ok_or(DropReason::OtherUser)?;
     if owner.workspace.is_foreign(reported.team_id.as_deref(), reported.enterprise_id.as_deref()) {
-        return Err(Drop::OtherTeam);
+        return Err(DropReason::OtherTeam);
     }
     let is_direct = reported.channel_type.as_deref() == Some("im");
     let is_channel = |channel: &String| {
         let is_direct = is_direct && channel.starts_with('D') && is_safe_component(channel);
         is_direct && owner.dm_channel.is_none_or(|own| own == channel)
     };
-    let channel = reported.channel.filter(is_channel).ok_or(Drop::OtherChannel)?;
-    let ts = reported.ts.filter(|ts| is_slack_ts(ts)).ok_or(Drop::NoMessage)?;
+    let channel = reported.channel.filter(is_channel).ok_or(DropReason::OtherChannel)?;
+    let ts = reported.ts.filter(|ts| is_slack_ts(ts)).ok_or(DropReason::NoMessage)?;
     let is_thread = |thread: &String| *thread != ts && is_slack_ts(thread);
-    let thread_ts = reported.thread_ts.filter(is_thread).ok_or(Drop::NoThread)?;
+    let thread_ts = reported.thread_ts.filter(is_thread).ok_or(DropReason::NoThread)?;
     let reply = Reply::from_slack(ThreadKey { channel, thread_ts }, ts, user, text);
     Ok(Reply { event_id: reported.event_id, ..reply })
 }
@@ -188,10 +191,10 @@ mod tests {
         payload.to_string().into_bytes()
     }
 
-    const OWNER: Owner<'static> = Owner {
+    const OWNER: ReplyOwner<'static> = ReplyOwner {
         user_id: "U1",
         dm_channel: Some("D1"),
-        workspace: Workspace { team_id: Some("T1"), enterprise_id: None },
+        workspace: BotWorkspace { team_id: Some("T1"), enterprise_id: None },
         machine: Some("m1"),
     };
 
@@ -200,7 +203,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn dropped(changes: Value, drop: Drop) {
+    fn dropped(changes: Value, drop: DropReason) {
         assert_eq!(check(changes.clone()), Checked::Dropped(drop), "{changes}");
     }
 
@@ -228,17 +231,17 @@ mod tests {
     #[test]
     fn slv_45_an_empty_text_is_nothing_whoever_wrote_it() {
         for text in [json!(""), json!(" \n\t"), json!("\u{a0}\u{3000}"), Value::Null, json!(7)] {
-            dropped(json!({"text": text}), Drop::Empty);
+            dropped(json!({"text": text}), DropReason::Empty);
             let worse = json!({"text": text, "user": "U2", "bot_id": "B1", "subtype": "x"});
-            dropped(worse, Drop::Empty);
+            dropped(worse, DropReason::Empty);
         }
     }
 
     #[test]
     fn slv_42_44_bots_edits_and_other_subtypes_are_out() {
-        dropped(json!({"bot_id": "B1"}), Drop::Bot);
-        dropped(json!({"bot_profile": {"id": "B1"}}), Drop::Bot);
-        dropped(json!({"app_id": "A1"}), Drop::Bot);
+        dropped(json!({"bot_id": "B1"}), DropReason::Bot);
+        dropped(json!({"bot_profile": {"id": "B1"}}), DropReason::Bot);
+        dropped(json!({"app_id": "A1"}), DropReason::Bot);
         for subtype in [
             json!("message_changed"),
             json!("message_deleted"),
@@ -248,26 +251,26 @@ mod tests {
             json!(""),
             json!(1),
         ] {
-            dropped(json!({"subtype": subtype}), Drop::Subtype);
+            dropped(json!({"subtype": subtype}), DropReason::Subtype);
         }
     }
 
     /// SLV-2, SLV-17.
     #[test]
     fn strangers_other_channels_and_messages_outside_threads_are_out() {
-        dropped(json!({"user": "U2"}), Drop::OtherUser);
-        dropped(json!({"user": null}), Drop::OtherUser);
-        dropped(json!({"channel": "D2"}), Drop::OtherChannel);
-        dropped(json!({"channel_type": "channel"}), Drop::OtherChannel);
-        dropped(json!({"channel_type": null}), Drop::OtherChannel);
-        dropped(json!({"thread_ts": null}), Drop::NoThread);
-        dropped(json!({"thread_ts": "1700000001.000200"}), Drop::NoThread);
-        dropped(json!({"thread_ts": "../../x"}), Drop::NoThread);
-        dropped(json!({"type": "reaction_added"}), Drop::NoMessage);
-        dropped(json!({"ts": "../x"}), Drop::NoMessage);
+        dropped(json!({"user": "U2"}), DropReason::OtherUser);
+        dropped(json!({"user": null}), DropReason::OtherUser);
+        dropped(json!({"channel": "D2"}), DropReason::OtherChannel);
+        dropped(json!({"channel_type": "channel"}), DropReason::OtherChannel);
+        dropped(json!({"channel_type": null}), DropReason::OtherChannel);
+        dropped(json!({"thread_ts": null}), DropReason::NoThread);
+        dropped(json!({"thread_ts": "1700000001.000200"}), DropReason::NoThread);
+        dropped(json!({"thread_ts": "../../x"}), DropReason::NoThread);
+        dropped(json!({"type": "reaction_added"}), DropReason::NoMessage);
+        dropped(json!({"ts": "../x"}), DropReason::NoMessage);
         for junk in [&b""[..], b"{", b"[]", b"{\"event\":1}", b"\xff\xfe", b"null"] {
             let checked = check_reply(read_event(junk), OWNER, &[]);
-            assert_eq!(checked, Checked::Dropped(Drop::NoMessage));
+            assert_eq!(checked, Checked::Dropped(DropReason::NoMessage));
         }
     }
 
@@ -277,12 +280,12 @@ mod tests {
             "text": "", "bot_id": "B1", "subtype": "x", "user": "U2", "channel": "D2", "thread_ts": null,
         });
         for (key, drop) in [
-            ("text", Drop::Empty),
-            ("bot_id", Drop::Bot),
-            ("subtype", Drop::Subtype),
-            ("user", Drop::OtherUser),
-            ("channel", Drop::OtherChannel),
-            ("thread_ts", Drop::NoThread),
+            ("text", DropReason::Empty),
+            ("bot_id", DropReason::Bot),
+            ("subtype", DropReason::Subtype),
+            ("user", DropReason::OtherUser),
+            ("channel", DropReason::OtherChannel),
+            ("thread_ts", DropReason::NoThread),
         ] {
             dropped(changes.clone(), drop);
             changes.as_object_mut().unwrap().remove(key);
@@ -328,7 +331,7 @@ mod tests {
 
     #[test]
     fn an_event_of_another_workspace_is_out_and_one_that_names_none_is_not() {
-        let said = |team: Value, enterprise: Value, owner: Owner<'_>| {
+        let said = |team: Value, enterprise: Value, owner: ReplyOwner<'_>| {
             let mut payload: Value = serde_json::from_slice(&payload(json!({}))).unwrap();
             payload["team_id"] = team;
             payload["context_enterprise_id"] = enterprise;
@@ -340,10 +343,10 @@ mod tests {
         assert_eq!(said(json!("T2"), null(), OWNER), "other_team");
         assert_eq!(said(json!("T2"), json!("E1"), OWNER), "other_team");
         assert_eq!(said(null(), null(), OWNER), "accepted");
-        let unknown = Owner { workspace: Workspace::default(), ..OWNER };
+        let unknown = ReplyOwner { workspace: BotWorkspace::default(), ..OWNER };
         assert_eq!(said(json!("T2"), null(), unknown), "accepted");
-        let workspace = Workspace { team_id: Some("T1"), enterprise_id: Some("E1") };
-        let grid = Owner { workspace, ..OWNER };
+        let workspace = BotWorkspace { team_id: Some("T1"), enterprise_id: Some("E1") };
+        let grid = ReplyOwner { workspace, ..OWNER };
         assert_eq!(said(json!("T2"), json!("E1"), grid), "accepted");
         assert_eq!(said(json!("E1"), null(), grid), "accepted");
         assert_eq!(said(json!("T2"), json!("E2"), grid), "other_team");
@@ -353,15 +356,15 @@ mod tests {
     #[test]
     fn until_the_direct_message_is_known_any_may_be_it_but_no_channel() {
         let early = |changes: Value| {
-            let owner = Owner { dm_channel: None, ..OWNER };
+            let owner = ReplyOwner { dm_channel: None, ..OWNER };
             check_message(read_event(&payload(changes)), owner)
                 .map(|reply| reply.thread.unwrap().channel)
         };
         assert_eq!(early(json!({"channel": "D2"})), Ok("D2".to_owned()));
-        assert_eq!(early(json!({"channel": "C2"})), Err(Drop::OtherChannel));
-        assert_eq!(early(json!({"channel": "D/../x"})), Err(Drop::OtherChannel));
-        assert_eq!(early(json!({"user": "U2"})), Err(Drop::OtherUser));
-        assert_eq!(early(json!({"thread_ts": null})), Err(Drop::NoThread));
+        assert_eq!(early(json!({"channel": "C2"})), Err(DropReason::OtherChannel));
+        assert_eq!(early(json!({"channel": "D/../x"})), Err(DropReason::OtherChannel));
+        assert_eq!(early(json!({"user": "U2"})), Err(DropReason::OtherUser));
+        assert_eq!(early(json!({"thread_ts": null})), Err(DropReason::NoThread));
     }
 
     #[test]

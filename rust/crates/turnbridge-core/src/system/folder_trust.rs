@@ -14,10 +14,10 @@ pub struct Access {
 
 /// The user and group of this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Identity {
+pub struct OwnIdentity {
     pub user: u32,
     pub group: u32,
-    /// In a user namespace, which shows `NOBODY` for all users that it does not know.
+    /// In a user namespace, which shows `OVERFLOW_ID` for all users that it does not know.
     pub is_in_namespace: bool,
 }
 
@@ -42,14 +42,14 @@ pub enum Danger {
 const ROOT: u32 = 0;
 /// The user that a user namespace shows for all users that it does not know, root among them.
 /// Outside a namespace it is a user like others.
-pub const NOBODY: u32 = 65_534;
+pub const OVERFLOW_ID: u32 = 65_534;
 
 const STICKY: u32 = 0o1000;
 const GROUP_WRITES: u32 = 0o020;
 const OTHERS_WRITE: u32 = 0o002;
 
-pub fn judge(access: Access, own: Identity, role: Role) -> Option<Danger> {
-    let may_be_root = own.is_in_namespace && role != Role::Own && access.owner == NOBODY;
+pub fn judge(access: Access, own: OwnIdentity, role: Role) -> Option<Danger> {
+    let may_be_root = own.is_in_namespace && role != Role::Own && access.owner == OVERFLOW_ID;
     let is_known_owner = [own.user, ROOT].contains(&access.owner) || may_be_root;
     if !is_known_owner {
         return Some(Danger::OtherOwner(access.owner));
@@ -80,7 +80,7 @@ impl fmt::Display for Danger {
 mod tests {
     use super::*;
 
-    const OWN: Identity = Identity { user: 1000, group: 1000, is_in_namespace: true };
+    const OWN: OwnIdentity = OwnIdentity { user: 1000, group: 1000, is_in_namespace: true };
 
     #[track_caller]
     fn check(role: Role, owner: u32, group: u32, mode: u32, expected: Option<Danger>) {
@@ -95,23 +95,23 @@ mod tests {
         check(Role::Own, 1000, 1000, 0o770, Some(Danger::Writable(0o770)));
         check(Role::Own, 1000, 1000, 0o1777, Some(Danger::Writable(0o1777)));
         check(Role::Own, 1001, 1000, 0o700, Some(Danger::OtherOwner(1001)));
-        check(Role::Own, NOBODY, NOBODY, 0o700, Some(Danger::OtherOwner(NOBODY)));
+        check(Role::Own, OVERFLOW_ID, OVERFLOW_ID, 0o700, Some(Danger::OtherOwner(OVERFLOW_ID)));
     }
 
     #[test]
     fn a_link_is_judged_by_its_owner_alone() {
         check(Role::Link, 1000, 1000, 0o777, None);
         check(Role::Link, 0, 0, 0o777, None);
-        check(Role::Link, NOBODY, NOBODY, 0o777, None);
+        check(Role::Link, OVERFLOW_ID, OVERFLOW_ID, 0o777, None);
         check(Role::Link, 1001, 1000, 0o777, Some(Danger::OtherOwner(1001)));
     }
 
     #[test]
     fn nobody_is_a_user_like_others_outside_of_a_namespace() {
-        let own = Identity { is_in_namespace: false, ..OWN };
-        let access = Access { owner: NOBODY, group: NOBODY, mode: 0o755 };
+        let own = OwnIdentity { is_in_namespace: false, ..OWN };
+        let access = Access { owner: OVERFLOW_ID, group: OVERFLOW_ID, mode: 0o755 };
         for role in [Role::Link, Role::Above, Role::Own] {
-            assert_eq!(judge(access, own, role), Some(Danger::OtherOwner(NOBODY)), "{role:?}");
+            assert_eq!(judge(access, own, role), Some(Danger::OtherOwner(OVERFLOW_ID)), "{role:?}");
         }
     }
 
@@ -121,7 +121,7 @@ mod tests {
         check(Role::Above, 0, 0, 0o777, Some(Danger::Writable(0o777)));
         check(Role::Above, 1000, 1000, 0o775, None);
         check(Role::Above, 1000, 100, 0o775, Some(Danger::Writable(0o775)));
-        check(Role::Above, NOBODY, NOBODY, 0o755, None);
+        check(Role::Above, OVERFLOW_ID, OVERFLOW_ID, 0o755, None);
         check(Role::Above, 1001, 1001, 0o755, Some(Danger::OtherOwner(1001)));
     }
 }

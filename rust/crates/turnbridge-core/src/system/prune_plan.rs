@@ -15,7 +15,7 @@ const LOOKS: usize = 3;
 
 /// A due look for old files.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Look {
+pub struct PruneRun {
     /// The times of the last looks, this one included, oldest first: the caller stores them.
     pub looks: Vec<Timestamp>,
     /// Sessions and turns without a change since are removed.
@@ -26,7 +26,7 @@ pub struct Look {
 
 /// Plans the next look after those at `looks`. Returns `None` if the last was within a day. Looks
 /// in the future were made by a clock that was ahead, and do not count.
-pub fn next_look(looks: &[Timestamp], now: Timestamp) -> Option<Look> {
+pub fn next_prune_run(looks: &[Timestamp], now: Timestamp) -> Option<PruneRun> {
     let mut looks: Vec<_> = looks.iter().copied().filter(|at| *at <= now).collect();
     looks.sort();
     if looks.last().is_some_and(|last| now.since(*last) < DAY) {
@@ -40,10 +40,10 @@ pub fn next_look(looks: &[Timestamp], now: Timestamp) -> Option<Look> {
     let leftovers_before = now.minus(DAY).min(at_look(1));
     looks.push(now);
     looks.drain(..looks.len().saturating_sub(LOOKS + 1));
-    Some(Look { looks, before, leftovers_before })
+    Some(PruneRun { looks, before, leftovers_before })
 }
 
-impl Look {
+impl PruneRun {
     /// Returns whether no file can be old enough yet: there were too few looks before.
     pub fn is_idle(&self) -> bool {
         self.looks.len() <= LOOKS
@@ -67,8 +67,8 @@ mod tests {
         Timestamp::from_millis(number * 86_400_000)
     }
 
-    fn after(looks: &[i64], now: i64) -> Option<Look> {
-        next_look(&looks.iter().map(|number| day(*number)).collect::<Vec<_>>(), day(now))
+    fn after(looks: &[i64], now: i64) -> Option<PruneRun> {
+        next_prune_run(&looks.iter().map(|number| day(*number)).collect::<Vec<_>>(), day(now))
     }
 
     #[test]
@@ -85,12 +85,12 @@ mod tests {
         let mut looks = vec![day(98), day(99), day(100)];
         // The clock is in the year 2038 for some days.
         for (now, before) in [(25_000, 98), (25_001, 99), (25_002, 100)] {
-            let look = next_look(&looks, day(now)).unwrap();
+            let look = next_prune_run(&looks, day(now)).unwrap();
             assert_eq!(look.before, day(before));
             looks = look.looks;
         }
         // When it is right again, the looks of the future do not count.
-        let look = next_look(&looks, day(102)).unwrap();
+        let look = next_prune_run(&looks, day(102)).unwrap();
         assert_eq!(look.looks, [100, 102].map(day));
         assert!(look.before < day(-1_000_000));
     }

@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use super::terminal_table::{TERMINALS, Terminal};
+use super::terminal_table::{TERMINALS, TerminalVariables};
 
 /// The limit of a name. No terminal's own name is longer, paths of sockets included.
 const MAX_LENGTH: usize = 512;
@@ -73,7 +73,7 @@ pub fn pane_of<'a>(variable: impl Fn(&str) -> Option<&'a str>) -> Option<PaneId>
     };
     let host = || {
         let is_own = |value: &&str| variable(OWN_SESSION) == Some(*value);
-        let named = |terminal: &Terminal| {
+        let named = |terminal: &TerminalVariables| {
             let pane = variable(terminal.pane?).filter(|value| !is_own(value))?;
             Some(joined(terminal.name, None, pane))
         };

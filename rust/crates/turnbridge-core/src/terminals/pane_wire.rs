@@ -6,14 +6,14 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::agents::codex::codex_binding::{Bindings, Expected, Marker, Pane};
+use crate::agents::codex::codex_binding::{Bindings, CodexPane, ExpectedThread, Marker};
 use crate::ids::{Agent, SessionId};
 use crate::terminals::pane_id::PaneId;
-use crate::terminals::panes::{Launched, Panes};
+use crate::terminals::panes::{LastLaunch, Panes};
 use crate::timestamp::Timestamp;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct File {
+struct PanesFile {
     version: u32,
     #[serde(default)]
     panes: Vec<PaneEntry>,
@@ -57,7 +57,7 @@ struct SeenThread {
 }
 
 pub fn read_panes(bytes: &[u8]) -> Panes {
-    let file: File = serde_json::from_slice(bytes).unwrap_or_default();
+    let file: PanesFile = serde_json::from_slice(bytes).unwrap_or_default();
     if file.version != 1 {
         return Panes::default();
     }
@@ -76,11 +76,11 @@ pub fn read_panes(bytes: &[u8]) -> Panes {
 
 pub fn write_panes(panes: &Panes) -> Vec<u8> {
     let states: BTreeMap<_, _> = panes.codex.panes().collect();
-    let entry = |(id, launched): (&PaneId, &Launched)| {
+    let entry = |(id, launched): (&PaneId, &LastLaunch)| {
         let (thread, marker) = match states.get(id) {
-            Some(Pane::Bound(thread)) => (Some(thread.as_str().to_owned()), None),
+            Some(CodexPane::Bound(thread)) => (Some(thread.as_str().to_owned()), None),
             // A folder that is no UTF-8 cannot be written, and no rollout could name it.
-            Some(Pane::Waiting(marker)) if marker.folder.to_str().is_some() => {
+            Some(CodexPane::Waiting(marker)) if marker.folder.to_str().is_some() => {
                 (None, Some(marker_entry(marker)))
             }
             _ => (None, None),
@@ -99,7 +99,7 @@ pub fn write_panes(panes: &Panes) -> Vec<u8> {
         thread: thread.as_str().to_owned(),
         began_at: began_at.to_string(),
     };
-    let file = File {
+    let file = PanesFile {
         version: 1,
         panes: panes.launches.iter().map(entry).collect(),
         seen: panes.codex.seen().map(seen).collect(),
@@ -107,8 +107,8 @@ pub fn write_panes(panes: &Panes) -> Vec<u8> {
     serde_json::to_vec(&file).unwrap_or_default()
 }
 
-fn launched(entry: PaneEntry) -> Option<Launched> {
-    Some(Launched {
+fn launched(entry: PaneEntry) -> Option<LastLaunch> {
+    Some(LastLaunch {
         agent: Agent::parse(&entry.agent)?,
         at: Timestamp::parse(&entry.launched_at)?,
         env: entry.env,
@@ -116,29 +116,33 @@ fn launched(entry: PaneEntry) -> Option<Launched> {
     })
 }
 
-fn codex_pane(entry: &PaneEntry) -> Option<Pane> {
+fn codex_pane(entry: &PaneEntry) -> Option<CodexPane> {
     if let Some(thread) = entry.thread.as_deref().and_then(SessionId::parse) {
-        return Some(Pane::Bound(thread));
+        return Some(CodexPane::Bound(thread));
     }
     let marker = entry.marker.as_ref()?;
-    let expected = if marker.may_be_old { Expected::PerhapsNewThread } else { Expected::NewThread };
+    let expected = if marker.may_be_old {
+        ExpectedThread::PerhapsNewThread
+    } else {
+        ExpectedThread::NewThread
+    };
     let at = Timestamp::parse(&marker.at)?;
-    Some(Pane::Waiting(Marker { expected, at, folder: marker.folder.clone() }))
+    Some(CodexPane::Waiting(Marker { expected, at, folder: marker.folder.clone() }))
 }
 
 fn marker_entry(marker: &Marker) -> MarkerEntry {
     MarkerEntry {
         at: marker.at.to_string(),
         folder: marker.folder.clone(),
-        may_be_old: marker.expected == Expected::PerhapsNewThread,
+        may_be_old: marker.expected == ExpectedThread::PerhapsNewThread,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agents::codex::codex_binding::{Input, Origin, Rollout};
-    use crate::terminals::panes::Launch;
+    use crate::agents::codex::codex_binding::{BindingInput, Rollout, ThreadOrigin};
+    use crate::terminals::panes::PaneLaunch;
 
     #[test]
     fn kt_73_what_is_kept_of_panes_reads_back_as_it_was() {
@@ -150,7 +154,7 @@ mod tests {
             ("kitty:3", Agent::Claude, "claude".to_owned(), 3_000),
             ("kitty:4", Agent::Codex, "codex resume".to_owned(), 4_000),
         ] {
-            let launch = Launch {
+            let launch = PaneLaunch {
                 agent,
                 argv: line.split(' ').collect(),
                 cwd: "/home/user".to_owned(),
@@ -159,9 +163,9 @@ mod tests {
             };
             panes.launch(&PaneId::new(pane), launch);
         }
-        panes.codex.take(Input::RolloutAppeared(Rollout {
+        panes.codex.apply(BindingInput::RolloutAppeared(Rollout {
             thread: SessionId::parse(thread).unwrap(),
-            origin: Origin::Interface,
+            origin: ThreadOrigin::Interface,
             cwd: Some("/elsewhere".to_owned()),
             created_at: Timestamp::from_millis(500),
         }));

@@ -4,7 +4,7 @@
 
 /// The environment variables of one terminal.
 #[derive(Debug)]
-pub struct Terminal {
+pub struct TerminalVariables {
     /// The prefix of the names of its panes: `kitty:1`.
     pub name: &'static str,
     /// The variable that alone names a pane. `None` if the terminal names none, or needs more than
@@ -29,7 +29,7 @@ use Variable::{Named, Prefix};
 /// Terminals that show panes themselves, the innermost first: a host application may have been
 /// started from a shell in another terminal, whose variables its panes have, too. After them the
 /// multiplexers, which run inside any of these, and the terminals that name no pane.
-pub static TERMINALS: [Terminal; 13] = [
+pub static TERMINALS: [TerminalVariables; 13] = [
     row("kawaii", Some("KAWAII_PANE_ID"), &[Prefix("KAWAII_")], &[]),
     row("tvine", Some("TVINE_SESSION_ID"), &[Prefix("TVINE_")], &[]),
     row(
@@ -66,8 +66,8 @@ const fn row(
     pane: Option<&'static str>,
     kept: &'static [Variable],
     dropped: &'static [Variable],
-) -> Terminal {
-    Terminal { name, pane, kept, dropped }
+) -> TerminalVariables {
+    TerminalVariables { name, pane, kept, dropped }
 }
 
 impl Variable {
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn a_pane_that_is_named_by_a_variable_can_be_found_again() {
-        for Terminal { name, pane, .. } in &TERMINALS {
+        for TerminalVariables { name, pane, .. } in &TERMINALS {
             assert!(pane.is_none_or(is_kept), "a hook drops the pane of {name}");
         }
     }

@@ -12,7 +12,7 @@ const CONTEXT: usize = 3;
 const LARGEST: usize = 4 << 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Step {
+enum DiffStep {
     Keep,
     Remove,
     Add,
@@ -38,18 +38,18 @@ pub fn diff(name: &str, before: &str, after: &str) -> String {
     shown
 }
 
-fn steps(old: &[&str], new: &[&str]) -> Vec<Step> {
+fn steps(old: &[&str], new: &[&str]) -> Vec<DiffStep> {
     let at_start = old.iter().zip(new).take_while(|(a, b)| a == b).count();
     let (old, new) = (&old[at_start..], &new[at_start..]);
     let at_end = old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| a == b).count();
     let (old, new) = (&old[..old.len() - at_end], &new[..new.len() - at_end]);
-    let mut steps = vec![Step::Keep; at_start];
+    let mut steps = vec![DiffStep::Keep; at_start];
     steps.extend(middle(old, new));
-    steps.extend(std::iter::repeat_n(Step::Keep, at_end));
+    steps.extend(std::iter::repeat_n(DiffStep::Keep, at_end));
     steps
 }
 
-fn middle(old: &[&str], new: &[&str]) -> Vec<Step> {
+fn middle(old: &[&str], new: &[&str]) -> Vec<DiffStep> {
     // Lines are compared as numbers: they may be long, with equal beginnings.
     let mut numbers = BTreeMap::new();
     let lines: Vec<usize> = (old.iter().chain(new))
@@ -74,23 +74,23 @@ fn middle(old: &[&str], new: &[&str]) -> Vec<Step> {
         while x < old.len() && y < new.len() {
             let at = x * width + y;
             let step = match (old[x] == new[y], common[at + width] >= common[at + 1]) {
-                (true, _) => Step::Keep,
-                (false, true) => Step::Remove,
-                (false, false) => Step::Add,
+                (true, _) => DiffStep::Keep,
+                (false, true) => DiffStep::Remove,
+                (false, false) => DiffStep::Add,
             };
-            x += usize::from(step != Step::Add);
-            y += usize::from(step != Step::Remove);
+            x += usize::from(step != DiffStep::Add);
+            y += usize::from(step != DiffStep::Remove);
             steps.push(step);
         }
     }
-    steps.extend(std::iter::repeat_n(Step::Remove, old.len() - x));
-    steps.extend(std::iter::repeat_n(Step::Add, new.len() - y));
+    steps.extend(std::iter::repeat_n(DiffStep::Remove, old.len() - x));
+    steps.extend(std::iter::repeat_n(DiffStep::Add, new.len() - y));
     steps
 }
 
 /// Returns the next changes with their context; two whose contexts meet are one hunk.
-fn next_hunk(steps: &[Step], start: usize) -> Option<std::ops::Range<usize>> {
-    let is_change = |step: &Step| *step != Step::Keep;
+fn next_hunk(steps: &[DiffStep], start: usize) -> Option<std::ops::Range<usize>> {
+    let is_change = |step: &DiffStep| *step != DiffStep::Keep;
     let first = start + steps[start..].iter().position(is_change)?;
     let mut last = first;
     while let Some(gap) = steps[last + 1..].iter().position(is_change) {
@@ -104,23 +104,23 @@ fn next_hunk(steps: &[Step], start: usize) -> Option<std::ops::Range<usize>> {
 
 fn write_hunk(
     shown: &mut String,
-    steps: &[Step],
+    steps: &[DiffStep],
     (mut x, mut y): (usize, usize),
     (old, new): (&[&str], &[&str]),
 ) -> (usize, usize) {
     let count_without = |other| steps.iter().filter(|step| **step != other).count();
-    let (removed, added) = (count_without(Step::Add), count_without(Step::Remove));
+    let (removed, added) = (count_without(DiffStep::Add), count_without(DiffStep::Remove));
     // An empty side has the number of the line before it.
     let (from, to) = (x + usize::from(removed > 0), y + usize::from(added > 0));
     let _ = writeln!(shown, "@@ -{from},{removed} +{to},{added} @@");
     for step in steps {
         let (sign, line) = match step {
-            Step::Keep => (' ', old[x]),
-            Step::Remove => ('-', old[x]),
-            Step::Add => ('+', new[y]),
+            DiffStep::Keep => (' ', old[x]),
+            DiffStep::Remove => ('-', old[x]),
+            DiffStep::Add => ('+', new[y]),
         };
-        x += usize::from(*step != Step::Add);
-        y += usize::from(*step != Step::Remove);
+        x += usize::from(*step != DiffStep::Add);
+        y += usize::from(*step != DiffStep::Remove);
         let _ = writeln!(shown, "{sign}{}", line.trim_end_matches(['\r', '\n']));
         if !line.ends_with('\n') {
             shown.push_str("\\ No newline at end of file\n");
@@ -193,11 +193,11 @@ mod tests {
                 (before.split_inclusive('\n').collect(), after.split_inclusive('\n').collect());
             let (mut x, mut y) = (0, 0);
             for step in steps(&old, &new) {
-                if step == Step::Keep {
+                if step == DiffStep::Keep {
                     assert_eq!(old[x], new[y]);
                 }
-                x += usize::from(step != Step::Add);
-                y += usize::from(step != Step::Remove);
+                x += usize::from(step != DiffStep::Add);
+                y += usize::from(step != DiffStep::Remove);
             }
             assert_eq!((x, y), (old.len(), new.len()));
         }

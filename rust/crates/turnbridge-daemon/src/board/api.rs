@@ -11,31 +11,31 @@ use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::{pane_store, session_store};
 
 use super::guard::Address;
-use super::http::{Head, Response};
-use super::live::Live;
-use super::peer::Refusal;
+use super::http::{HttpResponse, RequestHead};
+use super::live::LiveUpdates;
+use super::peer::PeerRefusal;
 use super::sign_in::SignIn;
 use super::{board_replies, cards, go_to_terminal, settings, static_files, turns};
 
 /// The state shared by the board's threads.
-pub struct Desk {
+pub struct BoardState {
     pub paths: StatePaths,
     pub address: Address,
     pub token: String,
     pub sign_in: SignIn,
     pub is_japanese: AtomicBool,
-    pub live: Live,
+    pub live: LiveUpdates,
     pub tell: Box<dyn Fn() + Send + Sync>,
-    pub refused: Box<dyn Fn(Refusal) + Send + Sync>,
+    pub refused: Box<dyn Fn(PeerRefusal) + Send + Sync>,
 }
 
-pub enum Answer {
-    Whole(Response),
+pub enum BoardAnswer {
+    Whole(HttpResponse),
     /// A stream of changes.
     Stream,
 }
 
-impl Desk {
+impl BoardState {
     pub fn language(&self) -> Language {
         match self.is_japanese.load(Ordering::Relaxed) {
             true => Language::Japanese,
@@ -43,14 +43,14 @@ impl Desk {
         }
     }
 
-    pub fn answer(&self, head: &Head, body: &[u8]) -> Answer {
+    pub fn answer(&self, head: &RequestHead, body: &[u8]) -> BoardAnswer {
         if head.path == "/api/events" && head.method == "GET" {
-            return Answer::Stream;
+            return BoardAnswer::Stream;
         }
-        Answer::Whole(self.respond(head, body))
+        BoardAnswer::Whole(self.respond(head, body))
     }
 
-    fn respond(&self, head: &Head, body: &[u8]) -> Response {
+    fn respond(&self, head: &RequestHead, body: &[u8]) -> HttpResponse {
         let parts: Vec<&str> = head.path.split('/').skip(1).collect();
         match (head.method.as_str(), parts.as_slice()) {
             ("GET", ["api", "sessions"]) => ok(&cards::snapshot(&self.paths, self.language())),
@@ -58,12 +58,12 @@ impl Desk {
             ("GET", ["api", "settings"]) => ok(&settings::settings(&self.paths, self.language())),
             ("POST", action) => self.act(head, action, body),
             ("GET", _) => static_files::find(&head.path)
-                .unwrap_or_else(|| Response::error(404, "there is no such page")),
-            _ => Response::of_status(405),
+                .unwrap_or_else(|| HttpResponse::error(404, "there is no such page")),
+            _ => HttpResponse::of_status(405),
         }
     }
 
-    fn session(&self, head: &Head, agent: &str, id: &str) -> Response {
+    fn session(&self, head: &RequestHead, agent: &str, id: &str) -> HttpResponse {
         let key = session_key(Some(agent), Some(id));
         let Some(session) = key.and_then(|key| session_store::read(&self.paths, &key)) else {
             return no_session();
@@ -80,30 +80,30 @@ impl Desk {
         }))
     }
 
-    fn act(&self, head: &Head, action: &[&str], body: &[u8]) -> Response {
+    fn act(&self, head: &RequestHead, action: &[&str], body: &[u8]) -> HttpResponse {
         // Another site's form cannot send this content type without a CORS preflight.
         let content_type = head.only("content-type").unwrap_or_default();
         let media_type = content_type.split(';').next().unwrap_or_default().trim();
         if !media_type.eq_ignore_ascii_case("application/json") {
-            return Response::error(415, "the body has to be `application/json`");
+            return HttpResponse::error(415, "the body has to be `application/json`");
         }
         let Some(order) = serde_json::from_slice::<Value>(body).ok().filter(Value::is_object)
         else {
-            return Response::error(400, "the body is no JSON object");
+            return HttpResponse::error(400, "the body is no JSON object");
         };
         match action {
             ["enter"] => self.sign_in.exchange(&self.paths, &order, &self.token),
             ["api", "replies"] => board_replies::accept(self, &order),
             ["api", "settings", "claude-hooks"] => match order["enabled"].as_bool() {
                 Some(enabled) => settings::set_claude_hooks(enabled, self.language()),
-                None => Response::error(422, "`enabled` has to be `true` or `false`"),
+                None => HttpResponse::error(422, "`enabled` has to be `true` or `false`"),
             },
             ["api", "focus"] => {
                 let key = session_key(order["tool"].as_str(), order["session_id"].as_str());
                 let gone = key.and_then(|key| go_to_terminal::go(&self.paths, &key));
                 gone.unwrap_or_else(no_session)
             }
-            _ => Response::error(404, "there is no such thing to do"),
+            _ => HttpResponse::error(404, "there is no such thing to do"),
         }
     }
 }
@@ -112,10 +112,10 @@ pub fn session_key(agent: Option<&str>, id: Option<&str>) -> Option<SessionKey> 
     SessionKey::of(agent?, id?)
 }
 
-pub fn no_session() -> Response {
-    Response::error(404, "there is no such session")
+pub fn no_session() -> HttpResponse {
+    HttpResponse::error(404, "there is no such session")
 }
 
-fn ok(value: &Value) -> Response {
-    Response::json(200, value)
+fn ok(value: &Value) -> HttpResponse {
+    HttpResponse::json(200, value)
 }

@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 use turnbridge_core::ids::{SessionKey, is_uuid};
 use turnbridge_core::replies::reply::{Reply, ReplyTo};
-use turnbridge_core::replies::reply_plan::{Pending, Progress};
+use turnbridge_core::replies::reply_plan::{PendingReply, ReplyProgress};
 use turnbridge_core::replies::run_result::RunResult;
 use turnbridge_core::replies::standing;
 use turnbridge_core::timestamp::time_text;
@@ -14,26 +14,26 @@ use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::inbox::{self, Accepted};
 use turnbridge_store::state::session_store;
 
-use super::api::{Desk, no_session, session_key};
-use super::http::Response;
+use super::api::{BoardState, no_session, session_key};
+use super::http::HttpResponse;
 
 /// The limit of a reply in characters, the same as for a message in Slack.
 const LONGEST: usize = 40_000;
 
 /// Accepts `{id, tool, session_id, text}`. The id deduplicates replies.
-pub fn accept(desk: &Desk, order: &Value) -> Response {
+pub fn accept(board: &BoardState, order: &Value) -> HttpResponse {
     let text = order["text"].as_str().unwrap_or_default();
     let Some(id) = order["id"].as_str().filter(|id| is_uuid(id)) else {
-        return Response::error(422, "`id` has to be a UUID");
+        return HttpResponse::error(422, "`id` has to be a UUID");
     };
     if text.trim().is_empty() {
-        return Response::error(422, "there is nothing in the reply");
+        return HttpResponse::error(422, "there is nothing in the reply");
     }
     if text.chars().nth(LONGEST).is_some() {
-        return Response::error(413, "a reply has 40,000 characters at most");
+        return HttpResponse::error(413, "a reply has 40,000 characters at most");
     }
     let key = session_key(order["tool"].as_str(), order["session_id"].as_str());
-    let Some(session) = key.and_then(|key| session_store::read(&desk.paths, &key)) else {
+    let Some(session) = key.and_then(|key| session_store::read(&board.paths, &key)) else {
         return no_session();
     };
     let cwd = session.project_dir().map(str::to_owned);
@@ -41,15 +41,15 @@ pub fn accept(desk: &Desk, order: &Value) -> Response {
     let to = ReplyTo { key: session.key, cwd };
     let reply = Reply::from_board(id.to_ascii_lowercase(), text.to_owned(), to, now);
     if reply.session().is_none() {
-        return Response::error(422, "a session without a UUID cannot be resumed");
+        return HttpResponse::error(422, "a session without a UUID cannot be resumed");
     }
-    match inbox::accept(&desk.paths, &reply, now) {
+    match inbox::accept(&board.paths, &reply, now) {
         Ok(accepted) => {
-            (desk.tell)();
+            (board.tell)();
             let is_new = accepted == Accepted::New;
-            Response::json(202, &json!({ "accepted": true, "is_new": is_new, "id": reply.id }))
+            HttpResponse::json(202, &json!({ "accepted": true, "is_new": is_new, "id": reply.id }))
         }
-        Err(error) => Response::error(500, &format!("the reply could not be kept: {error}")),
+        Err(error) => HttpResponse::error(500, &format!("the reply could not be kept: {error}")),
     }
 }
 
@@ -80,9 +80,9 @@ fn all_where(paths: &StatePaths, is_wanted: impl Fn(&Reply) -> bool) -> Vec<Valu
 fn pending_where(paths: &StatePaths, is_wanted: impl Fn(&Reply) -> bool) -> Vec<Value> {
     let entries = inbox::entries(paths).unwrap_or_default();
     let wanted = entries.iter().filter(|entry| is_wanted(&entry.reply));
-    let shown = |entry: &Pending| {
+    let shown = |entry: &PendingReply| {
         let result = match &entry.progress {
-            Progress::Ended(result) => Some(result),
+            ReplyProgress::Ended(result) => Some(result),
             _ => None,
         };
         shown(&entry.reply, standing::of_pending(entry), result)

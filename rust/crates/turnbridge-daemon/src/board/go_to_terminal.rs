@@ -5,23 +5,23 @@ use serde_json::{Value, json};
 use turnbridge_core::ids::SessionKey;
 use turnbridge_store::clock;
 use turnbridge_store::paths::StatePaths;
-use turnbridge_system::focus::{Done, Focused};
+use turnbridge_system::focus::{FocusAction, Focused};
 use turnbridge_system::observe::current_sessions::current_session;
 
 use super::failure::failure_json;
-use super::http::Response;
+use super::http::HttpResponse;
 
 /// Goes to the session's terminal. Returns `None` if the session does not exist.
-pub fn go(paths: &StatePaths, key: &SessionKey) -> Option<Response> {
+pub fn go(paths: &StatePaths, key: &SessionKey) -> Option<HttpResponse> {
     let session = current_session(paths, key, clock::now())?;
     let focused = Focused::go(paths, session, |_| {});
     let answer = focused.map_or_else(|error| failure_json(&error), |focused| shown(&focused));
-    Some(Response::json(200, &answer))
+    Some(HttpResponse::json(200, &answer))
 }
 
 fn shown(focused: &Focused) -> Value {
     let mut answer = focused.to_json();
-    let is_done = !matches!(focused.done, Done::OnlyCommand);
+    let is_done = !matches!(focused.done, FocusAction::OnlyCommand);
     let mut shown = json!({
         "ok": is_done, "done": answer["done"].take(), "terminal": answer["terminal"].take(),
         "open": focused.is_open,

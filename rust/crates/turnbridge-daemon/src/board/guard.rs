@@ -3,7 +3,7 @@
 //! resolves to it (DNS rebinding), it could even read the responses. Host, origin and token must
 //! therefore all be right.
 
-use super::http::Head;
+use super::http::RequestHead;
 use super::token;
 
 /// The address of the board, which a request must name.
@@ -27,7 +27,7 @@ impl Address {
 }
 
 /// Returns whether the request names the board and does not come from another site's page.
-pub fn is_ours(head: &Head, address: Address) -> bool {
+pub fn is_ours(head: &RequestHead, address: Address) -> bool {
     let Some(host) = head.only("host").filter(|host| address.is_named_by(host)) else {
         return false;
     };
@@ -49,7 +49,7 @@ pub fn is_ours(head: &Head, address: Address) -> bool {
 /// Returns whether a top-level navigation leads from another page to the board: the page in the
 /// state folder with the ticket does so. Any site may do that too, and therefore gets only the
 /// static page without data.
-fn is_visit(head: &Head) -> bool {
+fn is_visit(head: &RequestHead) -> bool {
     let is = |name: &str, value: &str| head.only(name) == Some(value);
     head.method == "GET"
         && head.path == "/"
@@ -59,7 +59,7 @@ fn is_visit(head: &Head) -> bool {
         && is("sec-fetch-dest", "document")
 }
 
-pub fn has_token(head: &Head, wanted: &str) -> bool {
+pub fn has_token(head: &RequestHead, wanted: &str) -> bool {
     let given = head.only("authorization").and_then(|value| value.split_once(' '));
     given.is_some_and(|(scheme, given)| {
         scheme.eq_ignore_ascii_case("bearer") && token::is_same(wanted, given.trim())
@@ -73,11 +73,11 @@ mod tests {
 
     const ADDRESS: Address = Address { port: 4_000, is_ipv6_taken: false };
 
-    fn head(headers: &str) -> Head {
+    fn head(headers: &str) -> RequestHead {
         request("GET /", headers)
     }
 
-    fn request(line: &str, headers: &str) -> Head {
+    fn request(line: &str, headers: &str) -> RequestHead {
         let text = format!("{line} HTTP/1.1\r\n{headers}\r\n");
         read_head(&mut text.as_bytes()).unwrap().0
     }

@@ -34,7 +34,7 @@ const RESCAN: Duration = Duration::from_secs(30);
 /// snapshot.
 const BACKLOG: usize = 512;
 
-enum Order {
+enum LiveCommand {
     Subscribe(SyncSender<Frame>, Language),
     Touched(Vec<PathBuf>),
     /// The watcher has lost events.
@@ -42,49 +42,49 @@ enum Order {
     Stop,
 }
 
-pub struct Live {
-    orders: Mutex<Sender<Order>>,
+pub struct LiveUpdates {
+    orders: Mutex<Sender<LiveCommand>>,
 }
 
-impl Live {
-    pub fn start(paths: StatePaths) -> io::Result<Live> {
+impl LiveUpdates {
+    pub fn start(paths: StatePaths) -> io::Result<LiveUpdates> {
         let (orders, incoming) = mpsc::channel();
         let watcher = watch(&paths, orders.clone());
         let mut watch =
-            Watch { paths, pages: Vec::new(), cards: BTreeMap::new(), replies: BTreeMap::new() };
+            LiveLoop { paths, pages: Vec::new(), cards: BTreeMap::new(), replies: BTreeMap::new() };
         let work = move || {
             watch.run(&incoming);
             drop(watcher);
         };
         thread::Builder::new().name("board-watch".to_owned()).stack_size(512 << 10).spawn(work)?;
-        Ok(Live { orders: Mutex::new(orders) })
+        Ok(LiveUpdates { orders: Mutex::new(orders) })
     }
 
     /// Subscribes a page: a snapshot, then every change. The stream ends if the page is too slow,
     /// or with the board.
     pub fn subscribe(&self, language: Language) -> Frames {
         let (page, frames) = mpsc::sync_channel(BACKLOG);
-        self.order(Order::Subscribe(page, language));
+        self.order(LiveCommand::Subscribe(page, language));
         frames
     }
 
     pub fn stop(&self) {
-        self.order(Order::Stop);
+        self.order(LiveCommand::Stop);
     }
 
-    fn order(&self, order: Order) {
+    fn order(&self, order: LiveCommand) {
         let _ = self.orders.lock().unwrap_or_else(PoisonError::into_inner).send(order);
     }
 }
 
 /// Starts the watcher. Without one, only the rescans find changes.
-fn watch(paths: &StatePaths, orders: Sender<Order>) -> Option<RecommendedWatcher> {
+fn watch(paths: &StatePaths, orders: Sender<LiveCommand>) -> Option<RecommendedWatcher> {
     let handler = move |result: notify::Result<notify::Event>| {
         let order = match result {
             Ok(event) if event.kind.is_access() => return,
-            Ok(event) if event.need_rescan() => Order::LookAtAll,
-            Ok(event) => Order::Touched(event.paths),
-            Err(_) => Order::LookAtAll,
+            Ok(event) if event.need_rescan() => LiveCommand::LookAtAll,
+            Ok(event) => LiveCommand::Touched(event.paths),
+            Err(_) => LiveCommand::LookAtAll,
         };
         let _ = orders.send(order);
     };
@@ -97,7 +97,7 @@ fn watch(paths: &StatePaths, orders: Sender<Order>) -> Option<RecommendedWatcher
     Some(watcher)
 }
 
-struct Watch {
+struct LiveLoop {
     paths: StatePaths,
     pages: Vec<SyncSender<Frame>>,
     /// The hash of the last sent card: most hooks change nothing visible.
@@ -107,20 +107,20 @@ struct Watch {
 
 /// The merged result of a burst of changes.
 #[derive(Default)]
-struct Touched {
+struct ChangedCards {
     sessions: BTreeSet<SessionKey>,
     has_replies: bool,
     is_all: bool,
 }
 
-impl Watch {
-    fn run(&mut self, orders: &Receiver<Order>) {
+impl LiveLoop {
+    fn run(&mut self, orders: &Receiver<LiveCommand>) {
         let mut rescan_at = Instant::now() + RESCAN;
         loop {
-            let mut touched = Touched::default();
+            let mut touched = ChangedCards::default();
             match orders.recv_timeout(rescan_at.saturating_duration_since(Instant::now())) {
                 Ok(order) => {
-                    if !self.take(order, &mut touched) {
+                    if !self.handle(order, &mut touched) {
                         return;
                     }
                 }
@@ -131,7 +131,7 @@ impl Watch {
             while let Ok(order) =
                 orders.recv_timeout(settled_at.saturating_duration_since(Instant::now()))
             {
-                if !self.take(order, &mut touched) {
+                if !self.handle(order, &mut touched) {
                     return;
                 }
             }
@@ -143,12 +143,12 @@ impl Watch {
     }
 
     /// Processes an order. Returns `false` to stop.
-    fn take(&mut self, order: Order, touched: &mut Touched) -> bool {
+    fn handle(&mut self, order: LiveCommand, touched: &mut ChangedCards) -> bool {
         match order {
-            Order::Stop => return false,
-            Order::LookAtAll => touched.is_all = true,
-            Order::Subscribe(page, language) => self.welcome(page, language),
-            Order::Touched(paths) => {
+            LiveCommand::Stop => return false,
+            LiveCommand::LookAtAll => touched.is_all = true,
+            LiveCommand::Subscribe(page, language) => self.welcome(page, language),
+            LiveCommand::Touched(paths) => {
                 for path in paths {
                     if path == self.paths.panes_file() {
                         touched.is_all = true;
@@ -177,7 +177,7 @@ impl Watch {
         }
     }
 
-    fn tell(&mut self, mut touched: Touched) {
+    fn tell(&mut self, mut touched: ChangedCards) {
         if self.pages.is_empty() {
             return;
         }

@@ -14,13 +14,13 @@ mod guard;
 mod http;
 mod live;
 mod peer;
-mod room;
 mod server;
 mod settings;
 pub mod sign_in;
 mod static_files;
 mod token;
 mod turns;
+mod unauthenticated;
 
 use std::fs;
 use std::io;
@@ -32,18 +32,18 @@ use turnbridge_core::text::texts::Language;
 use turnbridge_store::files::atomic_file::write_atomically;
 use turnbridge_store::paths::StatePaths;
 
-use api::Desk;
+use api::BoardState;
 use guard::Address;
-use live::Live;
-pub use peer::Refusal;
-use server::{Listening, Server};
+use live::LiveUpdates;
+pub use peer::PeerRefusal;
+use server::{BoardServer, Listening};
 use sign_in::SignIn;
 
 /// The running board, which stops when it is dropped.
 pub struct Board {
     paths: StatePaths,
-    desk: Arc<Desk>,
-    server: Server,
+    state: Arc<BoardState>,
+    server: BoardServer,
 }
 
 impl Board {
@@ -54,40 +54,40 @@ impl Board {
         port: u16,
         language: Language,
         tell: impl Fn() + Send + Sync + 'static,
-        refused: impl Fn(Refusal) + Send + Sync + 'static,
+        refused: impl Fn(PeerRefusal) + Send + Sync + 'static,
     ) -> io::Result<Board> {
         let Listening { listeners, port, is_ipv6_taken } = server::listen(port)?;
         let token = token::make()?;
         // Removes the files of a killed daemon, which lead to no board.
         sign_in::forget(&paths);
-        let desk = Arc::new(Desk {
+        let state = Arc::new(BoardState {
             paths: paths.clone(),
             address: Address { port, is_ipv6_taken },
             token: token.clone(),
             sign_in: SignIn::default(),
             is_japanese: AtomicBool::new(language == Language::Japanese),
-            live: Live::start(paths.clone())?,
+            live: LiveUpdates::start(paths.clone())?,
             tell: Box::new(tell),
             refused: Box::new(refused),
         });
-        let server = Server::start(listeners, Arc::clone(&desk))?;
+        let server = BoardServer::start(listeners, Arc::clone(&state))?;
         let pid = std::process::id();
         let file = BoardFile { version: 1, pid, port, token, is_ipv6_taken };
         write_atomically(&paths.board_file(), &serde_json::to_vec(&file)?)?;
-        Ok(Board { paths, desk, server })
+        Ok(Board { paths, state, server })
     }
 
     pub fn port(&self) -> u16 {
-        self.desk.address.port
+        self.state.address.port
     }
 
     /// Returns whether another program has this port at `[::1]`.
     pub fn is_ipv6_taken(&self) -> bool {
-        self.desk.address.is_ipv6_taken
+        self.state.address.is_ipv6_taken
     }
 
     pub fn set_language(&self, language: Language) {
-        self.desk.is_japanese.store(language == Language::Japanese, Ordering::Relaxed);
+        self.state.is_japanese.store(language == Language::Japanese, Ordering::Relaxed);
     }
 }
 
@@ -96,6 +96,6 @@ impl Drop for Board {
         let _ = fs::remove_file(self.paths.board_file());
         sign_in::forget(&self.paths);
         self.server.stop();
-        self.desk.live.stop();
+        self.state.live.stop();
     }
 }

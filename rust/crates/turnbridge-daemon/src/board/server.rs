@@ -1,7 +1,7 @@
 //! The board's HTTP server, which listens on loopback only. A named thread accepts, and each
 //! request has a short-lived thread; their number and time are limited. A connection of another
 //! user's process is refused before anything is read (`peer`). Connections without the token take
-//! no place from those with it (`room`).
+//! no place from those with it (`unauthenticated`).
 
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
@@ -11,21 +11,21 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use super::api::{Answer, Desk};
+use super::api::{BoardAnswer, BoardState};
 use super::guard::{has_token, is_ours};
-use super::http::{Deadline, Refused, Response, close, read_body, read_head, stream_head};
+use super::http::{Deadline, HttpResponse, Refused, close, read_body, read_head, stream_head};
 use super::live::Frames;
 use super::peer;
-use super::room::{Guest, Room};
+use super::unauthenticated::{UnauthenticatedConnection, UnauthenticatedPool};
 
 /// The limit of concurrent requests with the token. A page has six connections at most.
 const MOST_REQUESTS: usize = 32;
 /// The limit of concurrent event streams; they do not count as requests.
 const MOST_STREAMS: usize = 16;
 /// The timeout for the arrival of a request, and for the write of its response.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 /// The time in which a client reads a response that has arrived.
-const FAREWELL: Duration = Duration::from_millis(500);
+const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
 /// The interval of keep-alive comments on a stream, whose write fails if the page has gone.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// The stack of a request's thread, which renders JSON of long turns. The main thread has sixteen
@@ -66,29 +66,29 @@ pub fn listen(wanted: u16) -> io::Result<Listening> {
     last.ok_or_else(|| io::ErrorKind::AddrInUse.into())
 }
 
-pub struct Server {
+pub struct BoardServer {
     is_stopping: Arc<AtomicBool>,
     threads: Vec<(SocketAddr, JoinHandle<()>)>,
 }
 
-impl Server {
-    pub fn start(listeners: Vec<TcpListener>, desk: Arc<Desk>) -> io::Result<Server> {
+impl BoardServer {
+    pub fn start(listeners: Vec<TcpListener>, state: Arc<BoardState>) -> io::Result<BoardServer> {
         let is_stopping = Arc::new(AtomicBool::new(false));
-        let counts = Arc::new(Counts::default());
-        let room = Arc::new(Room::default());
+        let counts = Arc::new(ConnectionCounts::default());
+        let unauthenticated = Arc::new(UnauthenticatedPool::default());
         let mut threads = Vec::new();
         for listener in listeners {
             let address = listener.local_addr()?;
-            let door = Door {
-                desk: Arc::clone(&desk),
+            let door = BoardListener {
+                state: Arc::clone(&state),
                 counts: Arc::clone(&counts),
-                room: Arc::clone(&room),
+                unauthenticated: Arc::clone(&unauthenticated),
                 is_stopping: Arc::clone(&is_stopping),
             };
             let builder = thread::Builder::new().name("board".to_owned()).stack_size(STACK);
             threads.push((address, builder.spawn(move || door.accept(&listener))?));
         }
-        Ok(Server { is_stopping, threads })
+        Ok(BoardServer { is_stopping, threads })
     }
 
     /// Stops accepting; requests under way finish by themselves.
@@ -96,7 +96,7 @@ impl Server {
         self.is_stopping.store(true, Ordering::SeqCst);
         for (address, thread) in self.threads.drain(..) {
             // A blocking accept returns only for a connection.
-            if TcpStream::connect_timeout(&address, PATIENCE).is_ok() {
+            if TcpStream::connect_timeout(&address, TIMEOUT).is_ok() {
                 let _ = thread.join();
             }
         }
@@ -104,22 +104,22 @@ impl Server {
 }
 
 #[derive(Default)]
-struct Counts {
+struct ConnectionCounts {
     requests: AtomicUsize,
     streams: AtomicUsize,
 }
 
 /// One of a limited number of places, which is released when it is dropped.
-struct Place<'a>(&'a AtomicUsize);
+struct Slot<'a>(&'a AtomicUsize);
 
-impl<'a> Place<'a> {
-    fn take(count: &'a AtomicUsize, most: usize) -> Option<Place<'a>> {
-        let place = Place(count);
+impl<'a> Slot<'a> {
+    fn acquire(count: &'a AtomicUsize, most: usize) -> Option<Slot<'a>> {
+        let place = Slot(count);
         (count.fetch_add(1, Ordering::SeqCst) < most).then_some(place)
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for Slot<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }
@@ -127,20 +127,20 @@ impl Drop for Place<'_> {
 
 /// The place of a connection while it is served: a guest's, which newer guests may take, or with
 /// the token a reserved one.
-enum Held<'a> {
-    Guest(#[expect(dead_code, reason = "held, not read")] Guest),
-    Request(#[expect(dead_code, reason = "held, not read")] Place<'a>),
+enum ConnectionHold<'a> {
+    Unauthenticated(#[expect(dead_code, reason = "held, not read")] UnauthenticatedConnection),
+    Request(#[expect(dead_code, reason = "held, not read")] Slot<'a>),
 }
 
 #[derive(Clone)]
-struct Door {
-    desk: Arc<Desk>,
-    counts: Arc<Counts>,
-    room: Arc<Room>,
+struct BoardListener {
+    state: Arc<BoardState>,
+    counts: Arc<ConnectionCounts>,
+    unauthenticated: Arc<UnauthenticatedPool>,
     is_stopping: Arc<AtomicBool>,
 }
 
-impl Door {
+impl BoardListener {
     fn accept(&self, listener: &TcpListener) {
         loop {
             let stream = listener.accept().map(|(stream, _)| stream);
@@ -157,63 +157,67 @@ impl Door {
 
     fn admit(&self, stream: TcpStream) {
         if let Some(refusal) = peer::refusal(&stream) {
-            return (self.desk.refused)(refusal);
+            return (self.state.refused)(refusal);
         }
         let stream = Arc::new(stream);
-        let guest = self.room.enter(&stream);
+        let connection = self.unauthenticated.enter(&stream);
         let door = self.clone();
-        let serve = move || door.serve(&stream, guest);
+        let serve = move || door.serve(&stream, connection);
         let builder = thread::Builder::new().name("board-request".to_owned()).stack_size(STACK);
         // Without a thread the connection closes, and its place is free.
         let _ = builder.spawn(serve);
     }
 
-    fn serve(&self, stream: &TcpStream, guest: Guest) {
-        let _ = stream.set_write_timeout(Some(PATIENCE));
+    fn serve(&self, stream: &TcpStream, connection: UnauthenticatedConnection) {
+        let _ = stream.set_write_timeout(Some(TIMEOUT));
         let _ = stream.set_nodelay(true);
-        let mut place = Held::Guest(guest);
+        let mut place = ConnectionHold::Unauthenticated(connection);
         let answer = match self.answer(stream, &mut place) {
             Ok(answer) => answer,
             Err(Refused::Gone) => return,
-            Err(Refused::Status(status)) => Answer::Whole(Response::of_status(status)),
+            Err(Refused::Status(status)) => BoardAnswer::Whole(HttpResponse::of_status(status)),
         };
         match answer {
-            Answer::Whole(response) => {
+            BoardAnswer::Whole(response) => {
                 if response.send(stream).is_ok() {
-                    close(stream, FAREWELL);
+                    close(stream, CLOSE_TIMEOUT);
                 }
             }
-            Answer::Stream => {
+            BoardAnswer::Stream => {
                 drop(place);
-                match Place::take(&self.counts.streams, MOST_STREAMS) {
+                match Slot::acquire(&self.counts.streams, MOST_STREAMS) {
                     Some(_place) => drop(self.stream(stream)),
-                    None => turn_away(stream),
+                    None => refuse_busy(stream),
                 }
             }
         }
     }
 
     /// Handles a request. An unauthorised client cannot make the server read a body.
-    fn answer<'a>(&'a self, stream: &TcpStream, place: &mut Held<'a>) -> Result<Answer, Refused> {
-        let mut input = Deadline { stream, until: Instant::now() + PATIENCE };
+    fn answer<'a>(
+        &'a self,
+        stream: &TcpStream,
+        place: &mut ConnectionHold<'a>,
+    ) -> Result<BoardAnswer, Refused> {
+        let mut input = Deadline { stream, until: Instant::now() + TIMEOUT };
         let (head, begun) = read_head(&mut input)?;
-        if !is_ours(&head, self.desk.address) {
+        if !is_ours(&head, self.state.address) {
             return Err(Refused::Status(403));
         }
         if head.path.starts_with("/api/") {
-            if !has_token(&head, &self.desk.token) {
+            if !has_token(&head, &self.state.token) {
                 return Err(Refused::Status(403));
             }
-            let taken = Place::take(&self.counts.requests, MOST_REQUESTS);
-            *place = Held::Request(taken.ok_or(Refused::Status(503))?);
+            let taken = Slot::acquire(&self.counts.requests, MOST_REQUESTS);
+            *place = ConnectionHold::Request(taken.ok_or(Refused::Status(503))?);
         }
         let body = read_body(&head, begun, &mut input)?;
-        Ok(self.desk.answer(&head, &body))
+        Ok(self.state.answer(&head, &body))
     }
 
     /// Writes changes until the client disconnects.
     fn stream(&self, mut stream: &TcpStream) -> io::Result<()> {
-        let frames: Frames = self.desk.live.subscribe(self.desk.language());
+        let frames: Frames = self.state.live.subscribe(self.state.language());
         stream.write_all(stream_head().as_bytes())?;
         loop {
             match frames.recv_timeout(KEEP_ALIVE) {
@@ -226,9 +230,9 @@ impl Door {
 }
 
 /// Sends 503 with a short timeout, so that a refused client cannot block the thread.
-fn turn_away(stream: &TcpStream) {
+fn refuse_busy(stream: &TcpStream) {
     let _ = stream.set_write_timeout(Some(Duration::from_millis(50)));
-    if Response::of_status(503).send(stream).is_ok() {
+    if HttpResponse::of_status(503).send(stream).is_ok() {
         close(stream, Duration::from_millis(20));
     }
 }

@@ -9,15 +9,15 @@ use turnbridge_core::system::daemon_wire::ConfigProblem;
 use turnbridge_core::system::setup_texts::SetupText;
 use turnbridge_core::text::texts::Language;
 use turnbridge_core::text::visible_text::visible;
-use turnbridge_store::foreign::foreign_file::Change;
+use turnbridge_store::foreign::foreign_file::FileChange;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_system::daemon_control;
-use turnbridge_system::registration::claude_hooks::{self, Wanted};
+use turnbridge_system::registration::claude_hooks::{self, WantedHooks};
 use turnbridge_system::registration::{Basis, PlannedChange, nothing_of_ours, outcome_text};
-use turnbridge_system::wsl::Target;
+use turnbridge_system::wsl::WslTarget;
 
 use super::failure::{failure_json, safe};
-use super::http::Response;
+use super::http::HttpResponse;
 
 pub fn settings(paths: &StatePaths, language: Language) -> Value {
     let status = daemon_control::read_status(paths);
@@ -42,38 +42,38 @@ fn config_problem(problem: &ConfigProblem) -> Value {
 
 /// Returns the same as `turnbridge hooks status --json`, or the error.
 fn hooks_status() -> Value {
-    let status =
-        registration().and_then(|registration| claude_hooks::status(&Target::Here, &registration));
+    let status = registration()
+        .and_then(|registration| claude_hooks::status(&WslTarget::Here, &registration));
     status.map_or_else(|error| failure_json(&error), |status| status.to_json())
 }
 
 fn registration() -> Result<Registration> {
     let config = Config::read().unwrap_or_default();
-    Wanted::default().registration(&Target::Here, &config, |_| {})
+    WantedHooks::default().registration(&WslTarget::Here, &config, |_| {})
 }
 
 /// Switches the hooks. The call is idempotent: "apply now" is the same as switching them on.
-pub fn set_claude_hooks(enabled: bool, language: Language) -> Response {
+pub fn set_claude_hooks(enabled: bool, language: Language) -> HttpResponse {
     let changed = if enabled { register(language) } else { remove(language) };
     let mut answer = match changed {
         Ok(output) => json!({ "ok": true, "output": output }),
         Err(error) => failure_json(&error),
     };
     answer["claude_hooks"] = hooks_status();
-    Response::json(200, &answer)
+    HttpResponse::json(200, &answer)
 }
 
 fn register(language: Language) -> Result<String> {
     let registration = registration()?;
-    let change = claude_hooks::plan_registering(&Target::Here, &registration)?;
+    let change = claude_hooks::plan_registering(&WslTarget::Here, &registration)?;
     match change.changes_nothing() {
-        true => Ok(outcome_text(language, Change::Unchanged, change.path())),
+        true => Ok(outcome_text(language, FileChange::Unchanged, change.path())),
         false => make(&change, language),
     }
 }
 
 fn remove(language: Language) -> Result<String> {
-    let change = claude_hooks::plan_removal(&Target::Here)?;
+    let change = claude_hooks::plan_removal(&WslTarget::Here)?;
     match change.changes_nothing() {
         true => Ok(nothing_of_ours(change.path())),
         false => make(&change, language),
@@ -86,7 +86,7 @@ fn make(change: &PlannedChange<'_>, language: Language) -> Result<String> {
     let made = change.make(Basis::Latest)?;
     let outcome = outcome_text(language, made, change.path());
     let next = match made {
-        Change::Unchanged => "",
+        FileChange::Unchanged => "",
         _ => SetupText::ClaudeTakesItUp.text(language),
     };
     Ok(visible(&format!("{diff}{outcome}\n{next}")).trim_end().to_owned())

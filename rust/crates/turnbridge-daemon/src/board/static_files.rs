@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::http::Response;
+use super::http::HttpResponse;
 
 const HTML: &str = "text/html";
 const CSS: &str = "text/css";
@@ -22,9 +22,9 @@ const FILES: [(&str, &str, &str); 10] = [
     ("/thread.js", SCRIPT, include_str!("page/thread.js")),
 ];
 
-pub fn find(path: &str) -> Option<Response> {
+pub fn find(path: &str) -> Option<HttpResponse> {
     let (_, content_type, text) = FILES.iter().find(|(name, ..)| *name == path)?;
-    Some(Response { status: 200, content_type, body: Cow::Borrowed(text.as_bytes()) })
+    Some(HttpResponse { status: 200, content_type, body: Cow::Borrowed(text.as_bytes()) })
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ const USUAL: usize = 20;
 const MOST: usize = 200;
 
 /// A page of a session's turns, oldest first.
-pub struct Page {
+pub struct TurnPage {
     pub turns: Vec<TurnRecord>,
     /// The number of turns before them.
     pub first: usize,
@@ -27,7 +27,7 @@ pub fn page(
     session: &Session,
     before: Option<usize>,
     limit: Option<usize>,
-) -> Page {
+) -> TurnPage {
     let bytes = fs::read(paths.turns_file(&session.key)).unwrap_or_default();
     // The last line may be incomplete; it is then no valid JSON.
     let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
@@ -36,7 +36,7 @@ pub fn page(
     let first = end.saturating_sub(limit.unwrap_or(USUAL).clamp(1, MOST));
     let turns = lines[first..end].iter().filter_map(|line| read_turn(line, &session.key));
     let turns = turns.map(shown).collect();
-    Page { turns, first, total: lines.len() }
+    TurnPage { turns, first, total: lines.len() }
 }
 
 fn shown(turn: TurnRecord) -> TurnRecord {

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use turnbridge_core::ids::ChannelName;
 use turnbridge_core::notices::notice::Notice;
-use turnbridge_core::notices::progress::Message;
+use turnbridge_core::notices::progress::NoticeMessage;
 
-use crate::channels::obstacle::Obstacle;
+use crate::channels::obstacle::DeliveryObstacle;
 
 /// A channel to the user, such as Slack.
 pub trait Channel {
@@ -16,13 +16,13 @@ pub trait Channel {
 
     /// Reads settings again before each delivery, since the user may have changed them after the
     /// channel was opened.
-    fn refresh(&mut self) -> Result<(), Obstacle> {
+    fn refresh(&mut self) -> Result<(), DeliveryObstacle> {
         Ok(())
     }
 
     /// Returns the messages for the notice. The first is the parent of a new thread. `found` fills
     /// in missing texts.
-    fn render(&self, notice: &Notice, found: FoundTexts) -> Vec<Message>;
+    fn render(&self, notice: &Notice, found: FoundTexts) -> Vec<NoticeMessage>;
 
     /// Prepares a new thread. The call is idempotent.
     fn begin(&mut self) -> Result<ThreadStart, ChannelError>;
@@ -31,7 +31,12 @@ pub trait Channel {
     fn post(&mut self, post: &ChannelPost<'_>) -> Result<String, ChannelError>;
 
     /// Replaces the text of a message that was posted before.
-    fn update(&mut self, place: &str, posted: &str, message: &Message) -> Result<(), ChannelError>;
+    fn update(
+        &mut self,
+        place: &str,
+        posted: &str,
+        message: &NoticeMessage,
+    ) -> Result<(), ChannelError>;
 
     /// Looks for a message that may have been posted, and returns its name, or `None` if it was
     /// not.
@@ -68,7 +73,7 @@ pub struct ChannelPost<'a> {
     pub place: &'a str,
     /// The message to which it is a reply.
     pub parent: Option<&'a str>,
-    pub message: &'a Message,
+    pub message: &'a NoticeMessage,
     /// The id by which `find` recognises it.
     pub id: &'a str,
 }

@@ -10,8 +10,8 @@ use std::sync::mpsc::Sender;
 use turnbridge_config::{ChannelConfig, Config};
 use turnbridge_store::paths::StatePaths;
 
-use crate::channels::obstacle::Obstacle;
-use crate::daemon::event::Event;
+use crate::channels::obstacle::DeliveryObstacle;
+use crate::daemon::event::DaemonEvent;
 use channel::OpenChannel;
 use listener::Listener;
 use slack::slack_channel::SlackChannel;
@@ -22,13 +22,13 @@ pub fn open(
     paths: &StatePaths,
     config: &Config,
     channel: &ChannelConfig,
-) -> Result<OpenChannel, Obstacle> {
+) -> Result<OpenChannel, DeliveryObstacle> {
     match channel {
         ChannelConfig::Slack(slack) => Ok(Box::new(SlackChannel::open(paths, config, slack)?)),
     }
 }
 
 /// Returns the listeners of all channels, none of them open.
-pub fn listeners(paths: &StatePaths, events: &Sender<Event>) -> Vec<Box<dyn Listener>> {
+pub fn listeners(paths: &StatePaths, events: &Sender<DaemonEvent>) -> Vec<Box<dyn Listener>> {
     vec![Box::new(SlackSide::new(paths.clone(), events.clone()))]
 }

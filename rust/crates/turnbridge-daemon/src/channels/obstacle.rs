@@ -5,20 +5,23 @@ use turnbridge_core::ids::ChannelName;
 
 /// The reason why nothing can be delivered on a channel, and what fixes it.
 #[derive(Debug, Clone)]
-pub struct Obstacle {
+pub struct DeliveryObstacle {
     pub text: String,
     pub hint: String,
 }
 
-impl Obstacle {
-    pub fn new(text: impl Into<String>, hint: impl Into<String>) -> Obstacle {
-        Obstacle { text: text.into(), hint: hint.into() }
+impl DeliveryObstacle {
+    pub fn new(text: impl Into<String>, hint: impl Into<String>) -> DeliveryObstacle {
+        DeliveryObstacle { text: text.into(), hint: hint.into() }
     }
 
-    pub fn not_configured(channel: &ChannelName) -> Obstacle {
+    pub fn not_configured(channel: &ChannelName) -> DeliveryObstacle {
         match *channel == ChannelName::SLACK {
-            true => Obstacle::new("no Slack is configured", "set `slack.bot_token` in config.toml"),
-            false => Obstacle::new(
+            true => DeliveryObstacle::new(
+                "no Slack is configured",
+                "set `slack.bot_token` in config.toml",
+            ),
+            false => DeliveryObstacle::new(
                 format!("the channel `{channel}` is not configured"),
                 "look at config.toml",
             ),
@@ -26,8 +29,8 @@ impl Obstacle {
     }
 }
 
-impl From<Problem> for Obstacle {
-    fn from(problem: Problem) -> Obstacle {
-        Obstacle::new(problem.to_string(), problem.hint)
+impl From<Problem> for DeliveryObstacle {
+    fn from(problem: Problem) -> DeliveryObstacle {
+        DeliveryObstacle::new(problem.to_string(), problem.hint)
     }
 }

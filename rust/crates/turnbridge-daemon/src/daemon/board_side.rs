@@ -11,13 +11,13 @@ use turnbridge_core::system::daemon_wire::BoardStatus;
 use turnbridge_core::text::texts::Language;
 use turnbridge_store::paths::StatePaths;
 
-use super::event::Event;
+use super::event::DaemonEvent;
 use super::log::DaemonLog;
-use crate::board::{Board, Refusal, sign_in};
+use crate::board::{Board, PeerRefusal, sign_in};
 
 pub struct BoardSide {
     paths: StatePaths,
-    events: Sender<Event>,
+    events: Sender<DaemonEvent>,
     log: DaemonLog,
     /// The port of the config.
     port: u16,
@@ -28,7 +28,7 @@ pub struct BoardSide {
 }
 
 impl BoardSide {
-    pub fn new(paths: StatePaths, events: Sender<Event>) -> BoardSide {
+    pub fn new(paths: StatePaths, events: Sender<DaemonEvent>) -> BoardSide {
         let log = DaemonLog::new(&paths);
         let (port, language) = (0, Language::English);
         BoardSide { paths, events, log, port, language, open: None, told: None }
@@ -44,17 +44,17 @@ impl BoardSide {
         if let Some(board) = &self.open {
             board.set_language(self.language);
         }
-        self.look();
+        self.open_if_closed();
     }
 
     /// Starts the board if it is not running: the port may be free by now.
-    pub fn look(&mut self) {
+    pub fn open_if_closed(&mut self) {
         sign_in::forget_old(&self.paths);
         if self.open.is_some() {
             return;
         }
         let events = self.events.clone();
-        let tell = move || drop(events.send(Event::ReplyKept));
+        let tell = move || drop(events.send(DaemonEvent::ReplyKept));
         let refused = log_refusals(self.log.clone());
         match Board::start(self.paths.clone(), self.port, self.language, tell, refused) {
             Ok(board) => {
@@ -106,25 +106,25 @@ impl BoardSide {
 }
 
 /// The limit of users named in the log, so that connections cannot fill it.
-const MOST_STRANGERS: usize = 16;
+const MOST_OTHER_USERS: usize = 16;
 
 /// Logs each refused user once, and once that a user could not be read.
-fn log_refusals(log: DaemonLog) -> impl Fn(Refusal) + Send + Sync {
+fn log_refusals(log: DaemonLog) -> impl Fn(PeerRefusal) + Send + Sync {
     let told = Mutex::new(BTreeSet::new());
     let is_unreadable_told = AtomicBool::new(false);
     move |refusal| {
         let user = match refusal {
-            Refusal::Stranger(user) => user,
-            Refusal::Unreadable => {
+            PeerRefusal::OtherUser(user) => user,
+            PeerRefusal::Unreadable => {
                 if !is_unreadable_told.swap(true, Ordering::SeqCst) {
                     log.warn("refused a connection to the board: its user is not known", &[]);
                 }
                 return;
             }
-            Refusal::Gone => return,
+            PeerRefusal::Gone => return,
         };
         let Ok(mut told) = told.lock() else { return };
-        if told.len() < MOST_STRANGERS && told.insert(user) {
+        if told.len() < MOST_OTHER_USERS && told.insert(user) {
             let fields = [("user", user.into())];
             log.warn("another user of this machine tried to reach the board", &fields);
         }

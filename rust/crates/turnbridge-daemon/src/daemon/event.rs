@@ -2,18 +2,18 @@
 
 use turnbridge_core::ids::ChannelName;
 
-use crate::observe::rollouts::Sight;
+use crate::observe::rollouts::RolloutChange;
 
 #[derive(Debug)]
-pub enum Event {
+pub enum DaemonEvent {
     /// A file in a watched folder may have changed.
-    Changed(Place),
+    Changed(ChangedPlace),
     /// The watcher has failed or lost events: the daemon rescans everything.
     Lost {
         reason: String,
     },
     /// A change in Codex's rollouts.
-    Rollouts(Sight),
+    Rollouts(RolloutChange),
     /// The listener of this channel has a report.
     Channel(ChannelName),
     /// A reply was stored in the inbox.
@@ -24,7 +24,7 @@ pub enum Event {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum ChangedPlace {
     Outbox,
     Inbox,
     Config,

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use turnbridge_store::clock;
-use turnbridge_store::log::{Field, write_log};
+use turnbridge_store::log::{LogValue, write_log};
 use turnbridge_store::paths::StatePaths;
 
 #[derive(Debug, Clone)]
@@ -17,19 +17,19 @@ impl DaemonLog {
         DaemonLog { path: paths.daemon_log() }
     }
 
-    pub fn info(&self, message: &str, fields: &[(&str, Field)]) {
+    pub fn info(&self, message: &str, fields: &[(&str, LogValue)]) {
         self.write("info", message, fields);
     }
 
-    pub fn warn(&self, message: &str, fields: &[(&str, Field)]) {
+    pub fn warn(&self, message: &str, fields: &[(&str, LogValue)]) {
         self.write("warn", message, fields);
     }
 
-    pub fn error(&self, message: &str, fields: &[(&str, Field)]) {
+    pub fn error(&self, message: &str, fields: &[(&str, LogValue)]) {
         self.write("error", message, fields);
     }
 
-    fn write(&self, level: &str, message: &str, fields: &[(&str, Field)]) {
+    fn write(&self, level: &str, message: &str, fields: &[(&str, LogValue)]) {
         write_log(&self.path, clock::now(), level, message, fields);
     }
 }

@@ -26,23 +26,23 @@ use turnbridge_store::clock;
 use turnbridge_store::files::atomic_file::write_atomically;
 use turnbridge_store::files::file_lock::FileLock;
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::process::companion;
+use turnbridge_store::process::detached_process;
 use turnbridge_store::state::folder_trust::{Untrusted, check_state_and_above};
 use turnbridge_store::state::{inbox, newer_files, outbox, prune, recovery};
 
 use crate::channels;
 use crate::channels::listener::Listener;
-use crate::delivery::courier::Courier;
+use crate::delivery::delivery_thread::DeliveryThread;
 use crate::delivery::notifier::warn_if_exposed;
-use crate::observe::observation::Observation;
+use crate::observe::observers::Observers;
 use board_side::BoardSide;
-use event::{Event, Place, StopReason};
+use event::{ChangedPlace, DaemonEvent, StopReason};
 use log::DaemonLog;
-use reply_runs::Replies;
+use reply_runs::ReplyRuns;
 use watch::FolderWatch;
 
 /// The timeout for the daemon's lock: a process that checks the lock holds it for a moment.
-const LOCK_PATIENCE: Duration = Duration::from_secs(2);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 /// The interval of full rescans, which find every change that no watcher has reported.
 const RESCAN: Duration = Duration::from_secs(30);
 /// The delay before a changed config is read: editors empty a file before they write it, and an
@@ -54,7 +54,7 @@ const LOOK_AFTER: Duration = Duration::from_secs(1);
 
 /// The reason why the daemon did not start.
 #[derive(Debug)]
-pub enum Refusal {
+pub enum StartRefusal {
     /// Another daemon runs.
     Running,
     /// Other users can write to a folder whose files the daemon would act on.
@@ -64,33 +64,33 @@ pub enum Refusal {
 }
 
 /// Runs the daemon until a signal or `turnbridge daemon stop`.
-pub fn run(paths: StatePaths) -> Result<(), Refusal> {
+pub fn run(paths: StatePaths) -> Result<(), StartRefusal> {
     for folder in [paths.state_dir(), paths.outbox_dir(), paths.inbox_dir()] {
-        make_private_folder(&folder).map_err(Refusal::Files)?;
+        make_private_folder(&folder).map_err(StartRefusal::Files)?;
     }
-    check_state_and_above(&paths).map_err(Refusal::Untrusted)?;
+    check_state_and_above(&paths).map_err(StartRefusal::Untrusted)?;
     let (events, incoming) = mpsc::channel();
     // This precedes the lock: the watch reports later notices, and the first scan finds earlier
     // ones.
     let config_file = turnbridge_config::path().ok();
     let watch = FolderWatch::start(&paths, config_file, events.clone());
-    let lock = match FileLock::acquire(&paths.daemon_lock(), LOCK_PATIENCE) {
+    let lock = match FileLock::acquire(&paths.daemon_lock(), LOCK_TIMEOUT) {
         Ok(lock) => lock,
-        Err(error) if error.kind() == io::ErrorKind::TimedOut => return Err(Refusal::Running),
-        Err(error) => return Err(Refusal::Files(error)),
+        Err(error) if error.kind() == io::ErrorKind::TimedOut => return Err(StartRefusal::Running),
+        Err(error) => return Err(StartRefusal::Files(error)),
     };
     // Removes the files of a killed daemon: they are stale.
     for file in [paths.daemon_stop(), paths.daemon_status(), paths.board_file()] {
         let _ = fs::remove_file(file);
     }
     stop_on_signals(&events);
-    let daemon = Daemon::start(paths.clone(), watch, events).map_err(Refusal::Threads)?;
+    let daemon = Daemon::start(paths.clone(), watch, events).map_err(StartRefusal::Threads)?;
     daemon.run(&incoming);
     let _ = fs::remove_file(paths.daemon_status());
     drop(lock);
     // A process that queued a notice during the stop saw the lock and started no notifier.
     if outbox::ids(&paths).is_ok_and(|ids| !ids.is_empty()) {
-        let _ = companion::wake(&paths);
+        let _ = detached_process::wake(&paths);
     }
     Ok(())
 }
@@ -104,14 +104,14 @@ fn make_private_folder(folder: &PathBuf) -> io::Result<()> {
 }
 
 /// Sends a stop event at the first signal. A second signal ends the process immediately.
-fn stop_on_signals(events: &Sender<Event>) {
+fn stop_on_signals(events: &Sender<DaemonEvent>) {
     let events = events.clone();
     let mut is_asked = false;
     let _ = ctrlc::set_handler(move || {
         if std::mem::replace(&mut is_asked, true) {
             std::process::exit(130);
         }
-        let _ = events.send(Event::Stop(StopReason::Signal));
+        let _ = events.send(DaemonEvent::Stop(StopReason::Signal));
     });
 }
 
@@ -119,10 +119,10 @@ struct Daemon {
     paths: StatePaths,
     log: DaemonLog,
     watch: FolderWatch,
-    courier: Courier,
+    delivery_thread: DeliveryThread,
     listeners: Vec<Box<dyn Listener>>,
-    replies: Replies,
-    observation: Observation,
+    replies: ReplyRuns,
+    observers: Observers,
     board: BoardSide,
     /// The text of the config in force.
     config: Option<String>,
@@ -136,16 +136,20 @@ struct Daemon {
 }
 
 impl Daemon {
-    fn start(paths: StatePaths, watch: FolderWatch, events: Sender<Event>) -> io::Result<Daemon> {
+    fn start(
+        paths: StatePaths,
+        watch: FolderWatch,
+        events: Sender<DaemonEvent>,
+    ) -> io::Result<Daemon> {
         let log = DaemonLog::new(&paths);
         let tell = events.clone();
-        let courier = Courier::start(paths.clone(), Config::default(), move || {
-            let _ = tell.send(Event::Delivered);
+        let delivery_thread = DeliveryThread::start(paths.clone(), Config::default(), move || {
+            let _ = tell.send(DaemonEvent::Delivered);
         })?;
         let listeners = channels::listeners(&paths, &events);
         let board = BoardSide::new(paths.clone(), events.clone());
-        let observation = Observation::new(paths.clone(), events);
-        let replies = Replies::new(paths.clone());
+        let observers = Observers::new(paths.clone(), events);
+        let replies = ReplyRuns::new(paths.clone());
         let status = DaemonStatus {
             version: 1,
             pid: std::process::id(),
@@ -160,10 +164,10 @@ impl Daemon {
             paths,
             log,
             watch,
-            courier,
+            delivery_thread,
             listeners,
             replies,
-            observation,
+            observers,
             board,
             config: None,
             status,
@@ -174,7 +178,7 @@ impl Daemon {
         })
     }
 
-    fn run(mut self, incoming: &Receiver<Event>) {
+    fn run(mut self, incoming: &Receiver<DaemonEvent>) {
         let fields = [("pid", self.status.pid.into())];
         self.log.info("the daemon has started", &fields);
         self.note_newer_files();
@@ -185,7 +189,7 @@ impl Daemon {
         self.replies.find_begun();
         let reason = loop {
             match incoming.recv_timeout(self.pause()) {
-                Ok(Event::Stop(reason)) => break reason,
+                Ok(DaemonEvent::Stop(reason)) => break reason,
                 Ok(event) => {
                     if let Some(reason) = self.handle(event) {
                         break reason;
@@ -198,8 +202,8 @@ impl Daemon {
         };
         self.board.stop();
         self.listeners.iter_mut().for_each(|listener| listener.stop("the daemon stops"));
-        self.courier.stop();
-        self.observation.stop();
+        self.delivery_thread.stop();
+        self.observers.stop();
         let fields = [("reason", reason.as_str().into())];
         self.log.info("the daemon has stopped", &fields);
     }
@@ -228,7 +232,7 @@ impl Daemon {
 
     /// Returns how long the loop may sleep if no event comes.
     fn pause(&self) -> Duration {
-        let soonest = self.rescan_at.min(self.replies_at).min(self.observation.next());
+        let soonest = self.rescan_at.min(self.replies_at).min(self.observers.next());
         let soonest = self.config_at.map_or(soonest, |at| at.min(soonest));
         soonest.saturating_duration_since(Instant::now())
     }
@@ -244,30 +248,34 @@ impl Daemon {
         if now >= self.replies_at {
             self.go_on();
         }
-        let has_queued = self.observation.look();
+        let has_queued = self.observers.check();
         self.look_if(has_queued);
     }
 
-    fn handle(&mut self, event: Event) -> Option<StopReason> {
+    fn handle(&mut self, event: DaemonEvent) -> Option<StopReason> {
         match event {
-            Event::Changed(Place::Outbox) => self.courier.look(),
-            Event::Changed(Place::Config) => self.config_at = Some(Instant::now() + SETTLED),
-            Event::Changed(Place::State) => {
+            DaemonEvent::Changed(ChangedPlace::Outbox) => self.delivery_thread.check_outbox(),
+            DaemonEvent::Changed(ChangedPlace::Config) => {
+                self.config_at = Some(Instant::now() + SETTLED)
+            }
+            DaemonEvent::Changed(ChangedPlace::State) => {
                 if fs::remove_file(self.paths.daemon_stop()).is_ok() {
                     return Some(StopReason::Asked);
                 }
             }
-            Event::Lost { reason } => {
+            DaemonEvent::Lost { reason } => {
                 self.log.warn("watcher failed", &[("reason", reason.into())]);
                 self.rescan();
             }
-            Event::Rollouts(sight) => {
-                let has_queued = self.observation.see(sight);
+            DaemonEvent::Rollouts(change) => {
+                let has_queued = self.observers.see(change);
                 self.look_if(has_queued);
             }
-            Event::Channel(channel) => self.take_reports(&channel),
-            Event::Changed(Place::Inbox) | Event::ReplyKept | Event::Delivered => self.go_on(),
-            Event::Stop(reason) => return Some(reason),
+            DaemonEvent::Channel(channel) => self.take_reports(&channel),
+            DaemonEvent::Changed(ChangedPlace::Inbox)
+            | DaemonEvent::ReplyKept
+            | DaemonEvent::Delivered => self.go_on(),
+            DaemonEvent::Stop(reason) => return Some(reason),
         }
         None
     }
@@ -284,7 +292,7 @@ impl Daemon {
     /// watcher.
     fn look_if(&self, has_queued: bool) {
         if has_queued {
-            self.courier.look();
+            self.delivery_thread.check_outbox();
         }
     }
 
@@ -294,11 +302,11 @@ impl Daemon {
         self.recover();
         self.load_config();
         self.retry_listeners();
-        self.board.look();
+        self.board.open_if_closed();
         if !self.is_status_saved || self.status.board != self.board.status() {
             self.save_status();
         }
-        self.courier.look();
+        self.delivery_thread.check_outbox();
         self.go_on();
         self.replies.find_begun();
         if let Err(error) = inbox::prune(&self.paths, SystemTime::now()) {
@@ -386,8 +394,8 @@ impl Daemon {
         self.set_channels();
         self.replies.set_config(config.spoken_language(), config.resume.live);
         self.board.set_config(&config);
-        let has_queued = self.observation.set_config(&config, wanted);
-        self.courier.set_config(config);
+        let has_queued = self.observers.set_config(&config, wanted);
+        self.delivery_thread.set_config(config);
         self.look_if(has_queued);
         if !is_first {
             self.log.info("config changed", &[]);
@@ -411,8 +419,8 @@ impl Daemon {
         if !refused.is_older_in_force {
             self.listeners.iter_mut().for_each(|listener| listener.stop(refused.effect()));
             self.set_channels();
-            self.observation.set_config(&Config::default(), Vec::new());
-            self.board.look();
+            self.observers.set_config(&Config::default(), Vec::new());
+            self.board.open_if_closed();
         }
         self.status.config_problem = Some(refused);
         self.save_status();

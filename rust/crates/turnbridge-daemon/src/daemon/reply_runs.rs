@@ -10,11 +10,11 @@ use std::io;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-use turnbridge_core::agents::resume::Live;
+use turnbridge_core::agents::resume::LiveSession;
 use turnbridge_core::ids::SessionKey;
 use turnbridge_core::notices::notice::{Destination, Notice, ThreadPlace};
 use turnbridge_core::replies::reply::ReplySource;
-use turnbridge_core::replies::reply_plan::{self, Pending, Step, Surroundings, plan};
+use turnbridge_core::replies::reply_plan::{self, PendingReply, ReplyConditions, ReplyStep, plan};
 use turnbridge_core::replies::reply_texts::text_of;
 use turnbridge_core::replies::thread_message::ThreadMessage;
 use turnbridge_core::slack::thread_marks::ThreadKey;
@@ -22,13 +22,13 @@ use turnbridge_core::text::texts::Language;
 use turnbridge_store::clock;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::inbox;
-use turnbridge_store::state::outbox::{self, Fate, Queued};
-use turnbridge_system::replies::runs::{self, FoundOut, LastLooks};
+use turnbridge_store::state::outbox::{self, NoticeOutcome, Queued};
+use turnbridge_system::replies::runs::{self, LastLooks, RunFinding};
 
 use super::log::DaemonLog;
-use super::reply_log::{self, Word};
+use super::reply_log::{self, ThreadMessageState};
 
-pub struct Replies {
+pub struct ReplyRuns {
     paths: StatePaths,
     log: DaemonLog,
     /// Runners that this daemon started and that have not ended.
@@ -36,7 +36,7 @@ pub struct Replies {
     /// The earliest restart of a runner that left no claim, since the disk may be full.
     again_at: BTreeMap<String, (u32, Instant)>,
     language: Language,
-    live: Live,
+    live: LiveSession,
     are_under_way: bool,
     looks: LastLooks,
 }
@@ -46,16 +46,16 @@ const ROUNDS: usize = 16;
 
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
 
-impl Replies {
-    pub fn new(paths: StatePaths) -> Replies {
+impl ReplyRuns {
+    pub fn new(paths: StatePaths) -> ReplyRuns {
         let log = DaemonLog::new(&paths);
         let (launched, again_at) = (BTreeMap::new(), BTreeMap::new());
         let looks = LastLooks::new();
-        let (language, live) = (Language::English, Live::default());
-        Replies { paths, log, launched, again_at, language, live, are_under_way: false, looks }
+        let (language, live) = (Language::English, LiveSession::default());
+        ReplyRuns { paths, log, launched, again_at, language, live, are_under_way: false, looks }
     }
 
-    pub fn set_config(&mut self, language: Language, live: Live) {
+    pub fn set_config(&mut self, language: Language, live: LiveSession) {
         self.language = language;
         self.live = live;
     }
@@ -70,8 +70,8 @@ impl Replies {
         let mut has_queued = false;
         for _ in 0..ROUNDS {
             match self.round() {
-                Ok(Progress::Idle) => break,
-                Ok(Progress::Moved { queued }) => has_queued |= queued,
+                Ok(StepProgress::Idle) => break,
+                Ok(StepProgress::Moved { queued }) => has_queued |= queued,
                 Err(error) => {
                     self.log.error("the inbox", &[("error", error.to_string().into())]);
                     break;
@@ -95,17 +95,17 @@ impl Replies {
         }
     }
 
-    fn round(&mut self) -> io::Result<Progress> {
+    fn round(&mut self) -> io::Result<StepProgress> {
         let mut entries = inbox::entries(&self.paths)?;
         self.are_under_way = !entries.is_empty();
         if entries.is_empty() {
-            return Ok(Progress::Idle);
+            return Ok(StepProgress::Idle);
         }
         for entry in &mut entries {
             if let Some(told) = entry.telling
                 && self.has_been_said(entry, told)?
             {
-                inbox::mark_told(&self.paths, &entry.reply.id, told)?;
+                inbox::mark_message_sent(&self.paths, &entry.reply.id, told)?;
                 entry.told.push(told);
                 entry.telling = None;
             }
@@ -117,13 +117,13 @@ impl Replies {
             };
             let now = clock::now();
             let is_open = |key: &SessionKey| match self.live {
-                Live::Pane => runs::is_open_and_busy(&self.paths, key, now),
-                Live::Run | Live::Hold => runs::is_open(&self.paths, key, now),
+                LiveSession::Pane => runs::is_open_and_busy(&self.paths, key, now),
+                LiveSession::Run | LiveSession::Hold => runs::is_open(&self.paths, key, now),
             };
             let goes_into_terminal =
                 |key: &SessionKey| runs::goes_into_terminal(&self.paths, key, self.live, now);
             let obstacle = |key: &SessionKey| runs::obstacle(&self.paths, key);
-            let around = Surroundings {
+            let around = ReplyConditions {
                 is_launched: &is_launched,
                 is_open: &is_open,
                 goes_into_terminal: &goes_into_terminal,
@@ -132,49 +132,49 @@ impl Replies {
             };
             plan(&entries, &around)
         };
-        let mut progress = Progress::Idle;
+        let mut progress = StepProgress::Idle;
         for step in steps {
             let entry = entries.iter().find(|entry| entry.reply.id == step.id());
             if let Some(entry) = entry {
-                progress = progress.and(self.take(&step, entry)?);
+                progress = progress.and(self.do_step(&step, entry)?);
             }
         }
         Ok(progress)
     }
 
-    fn take(&mut self, step: &Step, entry: &Pending) -> io::Result<Progress> {
+    fn do_step(&mut self, step: &ReplyStep, entry: &PendingReply) -> io::Result<StepProgress> {
         let id = entry.reply.id.as_str();
         match step {
-            Step::Tell(_, message) => return self.tell(entry, *message),
-            Step::Run(_) => self.launch(id),
-            Step::Stop(_) => {
+            ReplyStep::PostMessage(_, message) => return self.tell(entry, *message),
+            ReplyStep::Run(_) => self.launch(id),
+            ReplyStep::Stop(_) => {
                 self.log.info("run is asked to stop", &[("reply", id.into())]);
                 inbox::request_stop(&self.paths, id)?;
-                if entry.progress == reply_plan::Progress::Unstopped {
+                if entry.progress == reply_plan::ReplyProgress::Unstopped {
                     // The stop was requested before. The next round checks it again.
-                    return Ok(Progress::Idle);
+                    return Ok(StepProgress::Idle);
                 }
             }
-            Step::FindOut(_) => return self.find_out(entry),
-            Step::Finish(_) => {
+            ReplyStep::FindOut(_) => return self.find_out(entry),
+            ReplyStep::Finish(_) => {
                 inbox::finish(&self.paths, id)?;
                 self.again_at.remove(id);
                 self.log.info("reply finished", &[("reply", id.into())]);
             }
         }
-        Ok(Progress::Moved { queued: false })
+        Ok(StepProgress::Moved { queued: false })
     }
 
-    fn find_out(&self, entry: &Pending) -> io::Result<Progress> {
-        if runs::find_out(&self.paths, &entry.reply)? == FoundOut::NotYet {
-            return Ok(Progress::Idle);
+    fn find_out(&self, entry: &PendingReply) -> io::Result<StepProgress> {
+        if runs::find_out(&self.paths, &entry.reply)? == RunFinding::NotYet {
+            return Ok(StepProgress::Idle);
         }
         let id = entry.reply.id.as_str();
         let result = inbox::read_result(&self.paths, id);
         let outcome = result.map_or("unknown", |result| result.outcome.as_str());
         let fields = [("reply", id.into()), ("outcome", outcome.into())];
         self.log.warn("run died", &fields);
-        Ok(Progress::Moved { queued: false })
+        Ok(StepProgress::Moved { queued: false })
     }
 
     fn launch(&mut self, id: &str) {
@@ -195,30 +195,30 @@ impl Replies {
     }
 
     /// Queues a message for the reply's thread, once.
-    fn tell(&self, entry: &Pending, message: ThreadMessage) -> io::Result<Progress> {
+    fn tell(&self, entry: &PendingReply, message: ThreadMessage) -> io::Result<StepProgress> {
         let id = entry.reply.id.as_str();
         let Some(thread) = thread_of(entry) else {
             // A reply from the board has no thread: the board shows its state.
-            inbox::mark_told(&self.paths, id, message)?;
-            return Ok(Progress::Moved { queued: false });
+            inbox::mark_message_sent(&self.paths, id, message)?;
+            return Ok(StepProgress::Moved { queued: false });
         };
         if entry.telling == Some(message) {
-            return Ok(Progress::Idle);
+            return Ok(StepProgress::Idle);
         }
         let to = entry.reply.to.clone();
         let text = self.text_of(entry, message);
         let notice = Notice::word(word_id(id, message), to, thread, text, clock::now());
         let queued = outbox::queue(&self.paths, &notice)? == Queued::New;
-        inbox::mark_telling(&self.paths, id, message)?;
-        let fields = reply_log::fields(entry, message, Word::Queued, clock::now());
+        inbox::mark_message_begun(&self.paths, id, message)?;
+        let fields = reply_log::fields(entry, message, ThreadMessageState::Queued, clock::now());
         self.log.info("message for the thread queued", &fields);
-        Ok(Progress::Moved { queued })
+        Ok(StepProgress::Moved { queued })
     }
 
-    fn text_of(&self, entry: &Pending, message: ThreadMessage) -> String {
+    fn text_of(&self, entry: &PendingReply, message: ThreadMessage) -> String {
         let agent = entry.reply.session().map(|key| key.agent);
         let end = match &entry.progress {
-            reply_plan::Progress::Ended(result) => Some(result),
+            reply_plan::ReplyProgress::Ended(result) => Some(result),
             _ => None,
         };
         text_of(message, agent, end, self.language)
@@ -226,14 +226,17 @@ impl Replies {
 
     /// Returns whether the message needs no more waiting: it has arrived, or Slack has refused it
     /// permanently, which blocks no later step (SLV-81).
-    fn has_been_said(&self, entry: &Pending, told: ThreadMessage) -> io::Result<bool> {
+    fn has_been_said(&self, entry: &PendingReply, told: ThreadMessage) -> io::Result<bool> {
         let notice = word_id(&entry.reply.id, told);
         let fields = |word| reply_log::fields(entry, told, word, clock::now());
-        match outbox::fate(&self.paths, &notice)? {
-            Fate::Waiting => return Ok(false),
-            Fate::Arrived => self.log.info("posted to the thread", &fields(Word::Arrived)),
-            Fate::Held | Fate::Unknown => {
-                self.log.error("could not post to the thread", &fields(Word::Refused));
+        match outbox::notice_outcome(&self.paths, &notice)? {
+            NoticeOutcome::Waiting => return Ok(false),
+            NoticeOutcome::Arrived => {
+                self.log.info("posted to the thread", &fields(ThreadMessageState::Arrived))
+            }
+            NoticeOutcome::Held | NoticeOutcome::Unknown => {
+                self.log
+                    .error("could not post to the thread", &fields(ThreadMessageState::Refused));
             }
         }
         Ok(true)
@@ -241,23 +244,23 @@ impl Replies {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Progress {
+enum StepProgress {
     Idle,
     Moved { queued: bool },
 }
 
-impl Progress {
-    fn and(self, other: Progress) -> Progress {
+impl StepProgress {
+    fn and(self, other: StepProgress) -> StepProgress {
         match (self, other) {
-            (Progress::Idle, one) | (one, Progress::Idle) => one,
-            (Progress::Moved { queued: one }, Progress::Moved { queued: two }) => {
-                Progress::Moved { queued: one || two }
+            (StepProgress::Idle, one) | (one, StepProgress::Idle) => one,
+            (StepProgress::Moved { queued: one }, StepProgress::Moved { queued: two }) => {
+                StepProgress::Moved { queued: one || two }
             }
         }
     }
 }
 
-fn thread_of(entry: &Pending) -> Option<Destination> {
+fn thread_of(entry: &PendingReply) -> Option<Destination> {
     let reply = &entry.reply;
     let ReplySource::Channel(name) = reply.source.clone() else { return None };
     let ThreadKey { channel, thread_ts } = reply.thread.clone()?;

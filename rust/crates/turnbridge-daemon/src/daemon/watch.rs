@@ -7,7 +7,7 @@ use std::sync::mpsc::Sender;
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 use turnbridge_store::paths::StatePaths;
 
-use super::event::{Event, Place};
+use super::event::{ChangedPlace, DaemonEvent};
 
 pub struct FolderWatch {
     watcher: Option<RecommendedWatcher>,
@@ -21,7 +21,7 @@ impl FolderWatch {
     pub fn start(
         paths: &StatePaths,
         config: Option<PathBuf>,
-        events: Sender<Event>,
+        events: Sender<DaemonEvent>,
     ) -> FolderWatch {
         let places = places(paths, config.as_deref());
         let folders: Vec<PathBuf> = places.iter().map(|(folder, _)| folder.clone()).collect();
@@ -29,24 +29,25 @@ impl FolderWatch {
         let handler = move |result: notify::Result<notify::Event>| match result {
             Ok(event) if event.kind.is_access() => {}
             Ok(event) if event.need_rescan() => {
-                let _ = tell.send(Event::Lost { reason: "too many changes at once".to_owned() });
+                let _ =
+                    tell.send(DaemonEvent::Lost { reason: "too many changes at once".to_owned() });
             }
             Ok(event) => {
                 for path in &event.paths {
                     let place = places.iter().find(|(folder, _)| path.parent() == Some(folder));
                     if let Some((_, place)) = place {
-                        let _ = tell.send(Event::Changed(*place));
+                        let _ = tell.send(DaemonEvent::Changed(*place));
                     }
                 }
             }
             Err(error) => {
-                let _ = tell.send(Event::Lost { reason: error.to_string() });
+                let _ = tell.send(DaemonEvent::Lost { reason: error.to_string() });
             }
         };
         let watcher = match notify::recommended_watcher(handler) {
             Ok(watcher) => Some(watcher),
             Err(error) => {
-                let _ = events.send(Event::Lost { reason: error.to_string() });
+                let _ = events.send(DaemonEvent::Lost { reason: error.to_string() });
                 None
             }
         };
@@ -64,12 +65,14 @@ impl FolderWatch {
     }
 }
 
-fn places(paths: &StatePaths, config: Option<&Path>) -> Vec<(PathBuf, Place)> {
+fn places(paths: &StatePaths, config: Option<&Path>) -> Vec<(PathBuf, ChangedPlace)> {
     let mut places = vec![
-        (paths.outbox_dir(), Place::Outbox),
-        (paths.inbox_dir(), Place::Inbox),
-        (paths.state_dir(), Place::State),
+        (paths.outbox_dir(), ChangedPlace::Outbox),
+        (paths.inbox_dir(), ChangedPlace::Inbox),
+        (paths.state_dir(), ChangedPlace::State),
     ];
-    places.extend(config.and_then(Path::parent).map(|folder| (folder.to_owned(), Place::Config)));
+    places.extend(
+        config.and_then(Path::parent).map(|folder| (folder.to_owned(), ChangedPlace::Config)),
+    );
     places
 }

@@ -8,10 +8,10 @@ use turnbridge_store::state::outbox;
 
 use crate::channels;
 use crate::channels::channel::OpenChannel;
-use crate::channels::obstacle::Obstacle;
+use crate::channels::obstacle::DeliveryObstacle;
 use crate::delivery::left_alone::LeftAlone;
 use crate::delivery::one_delivery::RealPace;
-use crate::delivery::{Drained, drain};
+use crate::delivery::{DrainResult, drain};
 
 /// Delivers by one config, as often as it is asked to.
 pub struct Deliverer {
@@ -30,7 +30,7 @@ impl Deliverer {
 
     /// Delivers on every usable channel. Returns an obstacle if a notice waits for another channel
     /// that this version knows.
-    pub fn deliver(&mut self, paths: &StatePaths) -> Result<Drained, Obstacle> {
+    pub fn deliver(&mut self, paths: &StatePaths) -> Result<DrainResult, DeliveryObstacle> {
         let mut obstacles = self.refresh_channels();
         obstacles.extend(self.open_channels(paths));
         let drained = drain(paths, &mut self.channels, &self.pace).map_err(unreadable)?;
@@ -46,7 +46,10 @@ impl Deliverer {
             None => Ok(drained),
             Some(waiting) => {
                 let found = obstacles.into_iter().find(|(name, _)| *name == waiting.channel);
-                Err(found.map_or_else(|| Obstacle::not_configured(&waiting.channel), |(_, it)| it))
+                Err(found.map_or_else(
+                    || DeliveryObstacle::not_configured(&waiting.channel),
+                    |(_, it)| it,
+                ))
             }
         }
     }
@@ -56,7 +59,7 @@ impl Deliverer {
     }
 
     /// Closes channels that are no longer usable, and returns why.
-    fn refresh_channels(&mut self) -> Vec<(ChannelName, Obstacle)> {
+    fn refresh_channels(&mut self) -> Vec<(ChannelName, DeliveryObstacle)> {
         let mut obstacles = Vec::new();
         self.channels.retain_mut(|channel| match channel.refresh() {
             Ok(()) => true,
@@ -69,7 +72,7 @@ impl Deliverer {
     }
 
     /// Opens the channels that are not open yet. Returns the obstacles of the others.
-    fn open_channels(&mut self, paths: &StatePaths) -> Vec<(ChannelName, Obstacle)> {
+    fn open_channels(&mut self, paths: &StatePaths) -> Vec<(ChannelName, DeliveryObstacle)> {
         let missing = self.config.channels.iter().filter(|(name, _)| !self.is_open(name));
         let opened: Vec<_> = missing
             .map(|(name, channel)| (name.clone(), channels::open(paths, &self.config, channel)))
@@ -85,8 +88,8 @@ impl Deliverer {
     }
 }
 
-fn unreadable(error: std::io::Error) -> Obstacle {
-    Obstacle::new(format!("the outbox: {error}"), "look at the state folder's permissions")
+fn unreadable(error: std::io::Error) -> DeliveryObstacle {
+    DeliveryObstacle::new(format!("the outbox: {error}"), "look at the state folder's permissions")
 }
 
 #[cfg(test)]
@@ -106,7 +109,7 @@ mod tests {
         let later = vec![ChannelName::parse("pigeon").unwrap()];
         outbox::queue(&paths, &notice("a").sent_to(later)).unwrap();
         let mut deliverer = Deliverer::new(Config::default());
-        assert_eq!(deliverer.deliver(&paths).unwrap(), Drained::default());
+        assert_eq!(deliverer.deliver(&paths).unwrap(), DrainResult::default());
         outbox::queue(&paths, &notice("b")).unwrap();
         let obstacle = deliverer.deliver(&paths).unwrap_err();
         assert_eq!(obstacle.text, "no Slack is configured");

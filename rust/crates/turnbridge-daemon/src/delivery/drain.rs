@@ -7,18 +7,18 @@ use std::time::{Duration, Instant, SystemTime};
 use turnbridge_core::agents::claude::transcript_text;
 use turnbridge_core::ids::{Agent, ChannelName};
 use turnbridge_core::notices::notice::{Notice, NoticeKind};
-use turnbridge_core::notices::progress::Progress;
+use turnbridge_core::notices::progress::NoticeProgress;
 use turnbridge_core::notices::retry_plan::{postpone, time_until_due};
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::files::bounded_file;
 use turnbridge_store::foreign::codex_rollouts;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::folder_trust;
-use turnbridge_store::state::outbox::{self, Entry, Waiting};
+use turnbridge_store::state::outbox::{self, OutboxEntry, Waiting};
 use turnbridge_store::{clock, log};
 
 use crate::channels::channel::{Channel, FoundTexts, OpenChannel};
-use crate::delivery::one_delivery::{Delivery, Keep, Pace, Trouble};
+use crate::delivery::one_delivery::{DeliveryFailure, DeliveryStore, NoticeDelivery, Pace};
 
 const FLUSHED_WITHIN: Duration = Duration::from_secs(1);
 /// The number of bytes at a transcript's end that are searched for texts the hook did not have.
@@ -26,15 +26,15 @@ const TAIL: u64 = 4 << 20;
 
 /// The result of a drain.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Drained {
+pub struct DrainResult {
     pub arrived: usize,
     pub failed: usize,
     /// Another process holds the outbox's lock.
     pub is_busy: bool,
 }
 
-impl Drained {
-    fn add(&mut self, other: Drained) {
+impl DrainResult {
+    fn add(&mut self, other: DrainResult) {
         self.arrived += other.arrived;
         self.failed += other.failed;
     }
@@ -45,15 +45,15 @@ pub fn drain(
     paths: &StatePaths,
     channels: &mut [OpenChannel],
     pace: &dyn Pace,
-) -> std::io::Result<Drained> {
+) -> std::io::Result<DrainResult> {
     // A daemon checked this only at its start, which may be long ago.
     folder_trust::check_state(paths)?;
     let names = channels.iter().map(|channel| channel.name()).collect();
     let mut round = Round { paths, pace, usable: names, unreadable: BTreeSet::new() };
-    let mut drained = Drained::default();
+    let mut drained = DrainResult::default();
     loop {
         let Some(lock) = outbox::lock(paths)? else {
-            return Ok(Drained { is_busy: true, ..drained });
+            return Ok(DrainResult { is_busy: true, ..drained });
         };
         drained.add(round.run(channels)?);
         drop(lock);
@@ -66,7 +66,7 @@ pub fn drain(
 }
 
 /// The notices that are due on one channel.
-struct Due {
+struct DueNotices {
     channel: ChannelName,
     ids: Vec<String>,
     /// The highest number of attempts among the notices that wait on this channel.
@@ -84,9 +84,9 @@ struct Round<'a> {
 
 impl Round<'_> {
     /// Delivers each due notice. The caller holds the outbox's lock.
-    fn run(&mut self, channels: &mut [OpenChannel]) -> std::io::Result<Drained> {
-        let mut drained = Drained::default();
-        for Due { channel: name, ids, .. } in self.due()? {
+    fn run(&mut self, channels: &mut [OpenChannel]) -> std::io::Result<DrainResult> {
+        let mut drained = DrainResult::default();
+        for DueNotices { channel: name, ids, .. } in self.due()? {
             let channel = channels.iter_mut().find(|channel| channel.name() == name);
             let Some(channel) = channel else { continue };
             for id in outbox::in_order(self.paths, ids) {
@@ -106,12 +106,12 @@ impl Round<'_> {
 
     /// Returns the due notices of each channel. Channels with failed calls come last, so that the
     /// others do not wait for their timeouts.
-    fn due(&self) -> std::io::Result<Vec<Due>> {
+    fn due(&self) -> std::io::Result<Vec<DueNotices>> {
         let now = clock::now();
-        let mut due: Vec<Due> = Vec::new();
+        let mut due: Vec<DueNotices> = Vec::new();
         for Waiting { id, channel, progress } in outbox::schedules(self.paths)? {
             let at = due.iter().position(|due| due.channel == channel).unwrap_or_else(|| {
-                due.push(Due { channel: channel.clone(), ids: Vec::new(), attempts: 0 });
+                due.push(DueNotices { channel: channel.clone(), ids: Vec::new(), attempts: 0 });
                 due.len() - 1
             });
             due[at].attempts = due[at].attempts.max(progress.attempts);
@@ -127,35 +127,39 @@ impl Round<'_> {
         Ok(due)
     }
 
-    fn deliver(&mut self, mut entry: Entry, channel: &mut dyn Channel) -> std::io::Result<Drained> {
+    fn deliver(
+        &mut self,
+        mut entry: OutboxEntry,
+        channel: &mut dyn Channel,
+    ) -> std::io::Result<DrainResult> {
         let paths = self.paths;
-        let Entry { notice, channel: name, progress } = &mut entry;
-        let mut keep = Files { paths, notice, channel: name };
+        let OutboxEntry { notice, channel: name, progress } = &mut entry;
+        let mut keep = ProgressFiles { paths, notice, channel: name };
         if !prepare(notice, progress, channel) {
-            log_untold(paths, notice);
+            log_undelivered(paths, notice);
             // Another channel may have begun it with texts that existed then.
             outbox::finish_on(paths, &entry)?;
-            return Ok(Drained::default());
+            return Ok(DrainResult::default());
         }
         let started = clock::now();
-        let result = Delivery { notice, progress, channel, pace: self.pace }.run(&mut keep);
+        let result = NoticeDelivery { notice, progress, channel, pace: self.pace }.run(&mut keep);
         match result {
             Ok(()) => {
                 log_outcome(paths, &entry, started, None);
                 outbox::finish_on(paths, &entry)?;
-                Ok(Drained { arrived: 1, ..Drained::default() })
+                Ok(DrainResult { arrived: 1, ..DrainResult::default() })
             }
             Err(trouble) => {
                 note_failure(&mut entry.progress, &trouble);
-                let Entry { notice, channel, progress } = &entry;
+                let OutboxEntry { notice, channel, progress } = &entry;
                 let saved = outbox::save_progress(paths, &notice.id, channel, progress);
                 // After the progress: who reads the line and asks for another try finds it held.
                 log_outcome(paths, &entry, started, Some(&trouble));
                 saved?;
-                if !matches!(trouble, Trouble::Permanent { .. }) {
+                if !matches!(trouble, DeliveryFailure::Permanent { .. }) {
                     self.usable.remove(&entry.channel);
                 }
-                Ok(Drained { failed: 1, ..Drained::default() })
+                Ok(DrainResult { failed: 1, ..DrainResult::default() })
             }
         }
     }
@@ -163,7 +167,7 @@ impl Round<'_> {
 
 /// Fixes what is sent, at the first attempt. `false`: nothing is. A turn whose prompt its rollout
 /// does not tell is no user's (SLV-63, X10).
-fn prepare(notice: &Notice, progress: &mut Progress, channel: &dyn Channel) -> bool {
+fn prepare(notice: &Notice, progress: &mut NoticeProgress, channel: &dyn Channel) -> bool {
     if progress.messages.is_empty() {
         let agent = notice.session.agent();
         let has_rollout = agent.is_some_and(Agent::tells_turns_by_rollouts);
@@ -207,37 +211,37 @@ fn from_transcript(notice: &Notice) -> (Option<String>, Option<String>) {
     }
 }
 
-fn note_failure(progress: &mut Progress, trouble: &Trouble) {
+fn note_failure(progress: &mut NoticeProgress, trouble: &DeliveryFailure) {
     match trouble {
-        Trouble::Permanent { error, .. } => {
+        DeliveryFailure::Permanent { error, .. } => {
             progress.attempts += 1;
             progress.held = true;
             progress.last_error = Some(error.clone());
         }
-        Trouble::Later { cause, after } => {
+        DeliveryFailure::Later { cause, after } => {
             postpone(progress, clock::now(), *after);
             progress.last_error = Some(cause.clone());
         }
-        Trouble::Files(cause) => {
+        DeliveryFailure::Files(cause) => {
             progress.attempts += 1;
             progress.last_error = Some(cause.clone());
         }
     }
 }
 
-struct Files<'a> {
+struct ProgressFiles<'a> {
     paths: &'a StatePaths,
     notice: &'a Notice,
     channel: &'a ChannelName,
 }
 
-impl Keep for Files<'_> {
-    fn save(&mut self, progress: &Progress) -> std::io::Result<()> {
+impl DeliveryStore for ProgressFiles<'_> {
+    fn save(&mut self, progress: &NoticeProgress) -> std::io::Result<()> {
         outbox::save_progress(self.paths, &self.notice.id, self.channel, progress)
     }
 }
 
-fn log_untold(paths: &StatePaths, notice: &Notice) {
+fn log_undelivered(paths: &StatePaths, notice: &Notice) {
     let fields = [
         ("notice", notice.id.clone().into()),
         ("tool", notice.session.agent_text().into()),
@@ -248,8 +252,13 @@ fn log_untold(paths: &StatePaths, notice: &Notice) {
 }
 
 /// SLV-82: one line for each attempt, without any text of the turn.
-fn log_outcome(paths: &StatePaths, entry: &Entry, started: Timestamp, trouble: Option<&Trouble>) {
-    let Entry { notice, channel, progress } = entry;
+fn log_outcome(
+    paths: &StatePaths,
+    entry: &OutboxEntry,
+    started: Timestamp,
+    trouble: Option<&DeliveryFailure>,
+) {
+    let OutboxEntry { notice, channel, progress } = entry;
     let now = clock::now();
     let number = |value: usize| value.into();
     let mut fields = vec![
@@ -265,12 +274,12 @@ fn log_outcome(paths: &StatePaths, entry: &Entry, started: Timestamp, trouble: O
     ];
     let (level, message) = match trouble {
         None => ("info", "notice delivered"),
-        Some(Trouble::Permanent { error, hint }) => {
+        Some(DeliveryFailure::Permanent { error, hint }) => {
             fields.push(("error", error.clone().into()));
             fields.extend(hint.clone().map(|hint| ("hint", hint.into())));
             ("error", "notice not delivered: a person has to fix the cause")
         }
-        Some(Trouble::Later { cause, .. } | Trouble::Files(cause)) => {
+        Some(DeliveryFailure::Later { cause, .. } | DeliveryFailure::Files(cause)) => {
             fields.push(("error", cause.clone().into()));
             ("warn", "notice not delivered yet")
         }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 
 use turnbridge_core::version_wire::NEWER;
-use turnbridge_store::log::Field;
+use turnbridge_store::log::LogValue;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::{newer_files, outbox};
 use turnbridge_store::{clock, log};
@@ -39,7 +39,7 @@ impl LeftAlone {
     }
 
     fn log_once(&mut self, paths: &StatePaths, path: PathBuf, message: &str, hint: Option<&str>) {
-        let mut fields: Vec<(&str, Field)> = vec![("file", path.display().to_string().into())];
+        let mut fields: Vec<(&str, LogValue)> = vec![("file", path.display().to_string().into())];
         fields.extend(hint.map(|hint| ("hint", hint.into())));
         if self.logged.insert(path) {
             log::write_log(&paths.notify_log(), clock::now(), "warn", message, &fields);

@@ -5,15 +5,15 @@
 //! searched before anything is posted again. The deliverer holds the outbox's lock: the daemon
 //! while it runs, else `turnbridge-notify`.
 
-pub(crate) mod courier;
 pub mod deliverer;
+pub(crate) mod delivery_thread;
 mod drain;
 mod left_alone;
 pub mod notifier;
 pub mod one_delivery;
 pub mod retry;
 
-pub use drain::{Drained, drain};
+pub use drain::{DrainResult, drain};
 
 #[cfg(test)]
 mod tests;

@@ -10,8 +10,8 @@ use turnbridge_store::state::{prune, recovery};
 use turnbridge_store::{clock, log};
 
 use super::deliverer::Deliverer;
-use crate::channels::obstacle::Obstacle;
-use crate::delivery::Drained;
+use crate::channels::obstacle::DeliveryObstacle;
+use crate::delivery::DrainResult;
 
 /// The main function of `turnbridge-notify`. It reports no error to its caller.
 pub fn run() {
@@ -34,7 +34,7 @@ pub fn prune() {
 }
 
 /// Delivers the queued notices with the current config.
-pub fn deliver(paths: &StatePaths) -> Result<Drained, Obstacle> {
+pub fn deliver(paths: &StatePaths) -> Result<DrainResult, DeliveryObstacle> {
     let config = Config::read()?;
     warn_if_exposed(&config, &paths.notify_log());
     for problem in recovery::recover(paths).problems {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use turnbridge_core::notices::notice::{Notice, ThreadPlace};
-use turnbridge_core::notices::progress::Progress;
+use turnbridge_core::notices::progress::NoticeProgress;
 
 use crate::channels::channel::{Channel, ChannelError, ChannelPost, ChannelSearch, ThreadStart};
 
@@ -37,7 +37,7 @@ impl Pace for RealPace {
 
 /// The reason why a notice has not arrived.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Trouble {
+pub enum DeliveryFailure {
     /// The service cannot be reached, or limits the rate: every other notice would fail too.
     Later { cause: String, after: Option<Duration> },
     /// A retry alone does not help.
@@ -47,21 +47,21 @@ pub enum Trouble {
 }
 
 /// The delivery of one notice to one channel.
-pub struct Delivery<'a> {
+pub struct NoticeDelivery<'a> {
     pub notice: &'a Notice,
-    pub progress: &'a mut Progress,
+    pub progress: &'a mut NoticeProgress,
     pub channel: &'a mut dyn Channel,
     pub pace: &'a dyn Pace,
 }
 
 /// Saves the progress before and after every call.
-pub trait Keep {
-    fn save(&mut self, progress: &Progress) -> std::io::Result<()>;
+pub trait DeliveryStore {
+    fn save(&mut self, progress: &NoticeProgress) -> std::io::Result<()>;
 }
 
-impl Delivery<'_> {
+impl NoticeDelivery<'_> {
     /// Delivers all messages, or stops at the first error.
-    pub fn run(&mut self, keep: &mut impl Keep) -> Result<(), Trouble> {
+    pub fn run(&mut self, keep: &mut impl DeliveryStore) -> Result<(), DeliveryFailure> {
         // Until a message may have been posted, the current config decides: it may name another
         // user.
         let is_begun = self.progress.intent || !self.progress.posted.is_empty();
@@ -82,7 +82,7 @@ impl Delivery<'_> {
 
     /// Finds the place and the lower limit of times. Both come from the service's clock, since the
     /// local one may be wrong.
-    fn begin(&mut self) -> Result<String, Trouble> {
+    fn begin(&mut self) -> Result<String, DeliveryFailure> {
         let (place, after) = match self.thread() {
             Some(thread) => (thread.channel.clone(), Some(thread.after_ts.clone())),
             None => {
@@ -107,7 +107,11 @@ impl Delivery<'_> {
     }
 
     /// The next message, posted or found. Returns its name, and whether it was found.
-    fn arrive(&mut self, place: &str, keep: &mut impl Keep) -> Result<(String, bool), Trouble> {
+    fn arrive(
+        &mut self,
+        place: &str,
+        keep: &mut impl DeliveryStore,
+    ) -> Result<(String, bool), DeliveryFailure> {
         let number = self.progress.posted.len();
         let id = format!("{}/{number}", self.notice.id);
         let mut retries = 0;
@@ -136,7 +140,7 @@ impl Delivery<'_> {
         }
     }
 
-    fn find(&mut self, place: &str, id: &str) -> Result<Option<String>, Trouble> {
+    fn find(&mut self, place: &str, id: &str) -> Result<Option<String>, DeliveryFailure> {
         let parent = self.parent();
         let oldest = self.progress.posted.last().or(self.progress.after_ts.as_ref()).cloned();
         self.retrying(|channel| {
@@ -149,7 +153,7 @@ impl Delivery<'_> {
     fn retrying<T>(
         &mut self,
         mut call: impl FnMut(&mut dyn Channel) -> Result<T, ChannelError>,
-    ) -> Result<T, Trouble> {
+    ) -> Result<T, DeliveryFailure> {
         let mut retries = 0;
         loop {
             match call(self.channel) {
@@ -160,35 +164,39 @@ impl Delivery<'_> {
     }
 
     /// Waits before a retry, or returns why there is none.
-    fn recover(&self, error: ChannelError, retries: &mut u32) -> Result<(), Trouble> {
+    fn recover(&self, error: ChannelError, retries: &mut u32) -> Result<(), DeliveryFailure> {
         let (cause, after) = match error {
             ChannelError::Permanent { cause, hint } => {
-                return Err(Trouble::Permanent { error: cause, hint });
+                return Err(DeliveryFailure::Permanent { error: cause, hint });
             }
             ChannelError::RateLimited { after, cause } => (cause, Some(after)),
             ChannelError::NotDone { cause } | ChannelError::MayBeDone { cause } => (cause, None),
         };
         let wait = after.unwrap_or(Duration::from_millis(500) * 2_u32.pow(*retries));
         if *retries >= RETRIES || wait > LONGEST_WAIT {
-            return Err(Trouble::Later { cause, after });
+            return Err(DeliveryFailure::Later { cause, after });
         }
         *retries += 1;
         self.pace.sleep(wait);
         Ok(())
     }
 
-    fn save(&mut self, keep: &mut impl Keep) -> Result<(), Trouble> {
-        keep.save(self.progress).map_err(|error| Trouble::Files(error.to_string()))
+    fn save(&mut self, keep: &mut impl DeliveryStore) -> Result<(), DeliveryFailure> {
+        keep.save(self.progress).map_err(|error| DeliveryFailure::Files(error.to_string()))
     }
 
     /// SLV-32: saves the route as soon as the parent exists.
-    fn save_route(&mut self, place: &str, keep: &mut impl Keep) -> Result<(), Trouble> {
+    fn save_route(
+        &mut self,
+        place: &str,
+        keep: &mut impl DeliveryStore,
+    ) -> Result<(), DeliveryFailure> {
         let Some(parent) = self.progress.posted.first().filter(|_| !self.progress.route_saved)
         else {
             return Ok(());
         };
         let saved = self.channel.keep_route(self.notice, place, parent);
-        saved.map_err(|error| Trouble::Files(error.to_string()))?;
+        saved.map_err(|error| DeliveryFailure::Files(error.to_string()))?;
         self.progress.route_saved = true;
         self.save(keep)
     }

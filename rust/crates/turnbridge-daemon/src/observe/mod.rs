@@ -1,6 +1,6 @@
 //! Observes what no hook reports: Codex's rollouts, Claude's own files, processes, panes.
 
-pub mod liveness;
-pub(crate) mod observation;
+pub(crate) mod observers;
 pub mod panes;
 pub mod rollouts;
+pub mod session_observer;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use turnbridge_core::ids::SessionId;
-use turnbridge_core::session::Host;
+use turnbridge_core::session::RunEnvironment;
 use turnbridge_core::terminals::panes::Panes;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::pane_store;
@@ -21,7 +21,7 @@ pub struct PaneBinder {
     seen: Option<(SystemTime, u64)>,
     /// A pane waits for a thread, or a bound thread's rollout is not seen yet.
     is_waiting: bool,
-    hosts: BTreeMap<SessionId, Host>,
+    hosts: BTreeMap<SessionId, RunEnvironment>,
 }
 
 impl PaneBinder {
@@ -31,12 +31,15 @@ impl PaneBinder {
 
     /// Checks whether the registry has changed. Returns the environments of the threads in panes,
     /// if they have changed.
-    pub fn look(&mut self, homes: &[PathBuf]) -> io::Result<Option<BTreeMap<SessionId, Host>>> {
+    pub fn check(
+        &mut self,
+        homes: &[PathBuf],
+    ) -> io::Result<Option<BTreeMap<SessionId, RunEnvironment>>> {
         if self.stamp() == self.seen { Ok(None) } else { self.look_again(homes) }
     }
 
     /// Handles a write to a rollout.
-    pub fn see(&mut self, path: &Path) -> io::Result<Option<BTreeMap<SessionId, Host>>> {
+    pub fn see(&mut self, path: &Path) -> io::Result<Option<BTreeMap<SessionId, RunEnvironment>>> {
         // A launch of a moment ago counts, even though no poll has seen it.
         let stamp = self.stamp();
         if !self.is_waiting && stamp == self.seen {
@@ -52,7 +55,7 @@ impl PaneBinder {
     pub fn look_again(
         &mut self,
         homes: &[PathBuf],
-    ) -> io::Result<Option<BTreeMap<SessionId, Host>>> {
+    ) -> io::Result<Option<BTreeMap<SessionId, RunEnvironment>>> {
         let stamp = self.stamp();
         let panes = pane_store::settle(&self.paths, homes)?;
         Ok(self.note(stamp, &panes))
@@ -64,7 +67,7 @@ impl PaneBinder {
         &mut self,
         stamp: Option<(SystemTime, u64)>,
         panes: &Panes,
-    ) -> Option<BTreeMap<SessionId, Host>> {
+    ) -> Option<BTreeMap<SessionId, RunEnvironment>> {
         self.seen = stamp;
         self.is_waiting =
             panes.codex.oldest_marker().is_some() || panes.codex.unseen_threads().next().is_some();

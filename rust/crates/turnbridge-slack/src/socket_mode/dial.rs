@@ -19,7 +19,7 @@ use ureq::{Error, Timeout};
 
 use super::timing::Timing;
 use super::wire::{Wire, timeout};
-use crate::call_error::{CallError, Obstacle};
+use crate::call_error::{CallError, ConnectObstacle};
 use crate::methods::SocketUrl;
 use crate::token::Token;
 use crate::web_api::{WebApi, obstacle};
@@ -47,7 +47,7 @@ fn dial(
     url: &SocketUrl,
     timing: &Timing,
     on_connection: OnConnection,
-) -> Result<WebSocket<Wire>, Obstacle> {
+) -> Result<WebSocket<Wire>, ConnectObstacle> {
     let transport = connect(api, url, timing, on_connection).map_err(|error| obstacle(&error))?;
     let mut request = url.expose().into_client_request().map_err(|_| refused("its address"))?;
     let agent = HeaderValue::from_static(concat!("turnbridge/", env!("CARGO_PKG_VERSION")));
@@ -114,8 +114,8 @@ fn connect(
     Ok(transport)
 }
 
-fn refused(why: &str) -> Obstacle {
-    Obstacle::Connection(format!("it gave no WebSocket: {why}"))
+fn refused(why: &str) -> ConnectObstacle {
+    ConnectObstacle::Connection(format!("it gave no WebSocket: {why}"))
 }
 
 fn describe_failure(error: &tungstenite::Error) -> String {

@@ -44,7 +44,7 @@ pub(crate) enum Incoming<'a> {
     Ignored,
 }
 
-type Fields<'a> = BTreeMap<String, &'a RawValue>;
+type EnvelopeFields<'a> = BTreeMap<String, &'a RawValue>;
 
 pub(crate) fn parse_incoming(text: &str) -> Incoming<'_> {
     let Some(fields) = parse_fields(text) else { return Incoming::Ignored };
@@ -81,15 +81,15 @@ pub(crate) fn format_ack(envelope_id: &str) -> String {
 }
 
 /// Returns `None` if the text is no object.
-fn parse_fields(json: &str) -> Option<Fields<'_>> {
+fn parse_fields(json: &str) -> Option<EnvelopeFields<'_>> {
     serde_json::from_str(json).ok()
 }
 
-fn string(fields: &Fields<'_>, name: &str) -> Option<String> {
+fn string(fields: &EnvelopeFields<'_>, name: &str) -> Option<String> {
     serde_json::from_str(fields.get(name)?.get()).ok()
 }
 
-fn number(fields: &Fields<'_>, name: &str) -> Option<u32> {
+fn number(fields: &EnvelopeFields<'_>, name: &str) -> Option<u32> {
     serde_json::from_str(fields.get(name)?.get()).ok()
 }
 

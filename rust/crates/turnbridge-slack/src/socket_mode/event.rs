@@ -18,7 +18,7 @@ pub enum SocketEvent {
     },
     /// The socket has ended; another one will be opened.
     Lost {
-        reason: Loss,
+        reason: SocketLoss,
     },
     /// A new socket could not be opened yet.
     Retrying {
@@ -46,7 +46,7 @@ pub enum SocketWarning {
 
 /// The reason why a socket has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Loss {
+pub enum SocketLoss {
     /// Slack closed it.
     Closed {
         code: Option<u16>,
@@ -66,16 +66,18 @@ pub enum Loss {
     },
 }
 
-impl fmt::Display for Loss {
+impl fmt::Display for SocketLoss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Loss::Closed { code: Some(code) } => write!(f, "Slack closed the connection ({code})"),
-            Loss::Closed { code: None } => f.write_str("Slack closed the connection"),
-            Loss::Broken { cause } => write!(f, "the connection broke: {cause}"),
-            Loss::Silent => f.write_str("the connection went silent"),
-            Loss::Slept => f.write_str("the machine was asleep"),
-            Loss::NoHello => f.write_str("Slack accepted the connection and said nothing"),
-            Loss::NotAcked { cause } => write!(f, "an ack could not be sent: {cause}"),
+            SocketLoss::Closed { code: Some(code) } => {
+                write!(f, "Slack closed the connection ({code})")
+            }
+            SocketLoss::Closed { code: None } => f.write_str("Slack closed the connection"),
+            SocketLoss::Broken { cause } => write!(f, "the connection broke: {cause}"),
+            SocketLoss::Silent => f.write_str("the connection went silent"),
+            SocketLoss::Slept => f.write_str("the machine was asleep"),
+            SocketLoss::NoHello => f.write_str("Slack accepted the connection and said nothing"),
+            SocketLoss::NotAcked { cause } => write!(f, "an ack could not be sent: {cause}"),
         }
     }
 }

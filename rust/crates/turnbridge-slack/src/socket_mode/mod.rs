@@ -22,14 +22,14 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::call_error::{CallError, Obstacle};
+use crate::call_error::{CallError, ConnectObstacle};
 use crate::token::Token;
 use crate::web_api::WebApi;
-use reader::{Control, Keep, Reader};
-use supervisor::{Moment, News, SocketId, Step, Supervisor};
+use reader::{Control, EnvelopeHandler, SocketReader};
+use supervisor::{ClockReading, SocketChange, SocketId, SocketStep, Supervisor};
 
 pub use envelope::Envelope;
-pub use event::{Loss, SocketEvent, SocketWarning};
+pub use event::{SocketEvent, SocketLoss, SocketWarning};
 pub use timing::Timing;
 
 /// The stack of a thread: enough for a TLS handshake of an unoptimised build. Only the used part
@@ -47,12 +47,12 @@ pub enum Accept {
 
 /// A connection that is kept up until it is stopped or dropped.
 pub struct SocketMode {
-    orders: Sender<Order>,
+    orders: Sender<SocketCommand>,
     thread: Option<JoinHandle<()>>,
 }
 
-enum Order {
-    News(News),
+enum SocketCommand {
+    Change(SocketChange),
     /// The socket's thread has ended.
     Over(SocketId),
     Stop,
@@ -81,9 +81,9 @@ impl SocketMode {
         tell: impl FnMut(SocketEvent) + Send + 'static,
     ) -> io::Result<SocketMode> {
         let (orders, incoming) = mpsc::channel();
-        let runner = Runner {
+        let runner = SocketRunner {
             supervisor: Supervisor::new(timing.clone(), Instant::now()),
-            opener: Opener {
+            opener: SocketOpener {
                 api,
                 app_token,
                 timing,
@@ -99,7 +99,7 @@ impl SocketMode {
 
     /// Retries after a fatal error. Otherwise it ends the backoff, unless Slack asked for the wait.
     pub fn retry(&self) {
-        let _ = self.orders.send(Order::News(News::Retry));
+        let _ = self.orders.send(SocketCommand::Change(SocketChange::Retry));
     }
 
     /// Closes the open sockets and waits for their end, for less than a second. When it returns,
@@ -109,7 +109,7 @@ impl SocketMode {
     }
 
     fn end(&mut self) {
-        let _ = self.orders.send(Order::Stop);
+        let _ = self.orders.send(SocketCommand::Stop);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -122,15 +122,15 @@ impl Drop for SocketMode {
     }
 }
 
-struct Runner {
+struct SocketRunner {
     supervisor: Supervisor,
-    opener: Opener,
+    opener: SocketOpener,
     tell: Box<dyn FnMut(SocketEvent) + Send>,
     sockets: BTreeMap<SocketId, (Arc<Control>, JoinHandle<()>)>,
 }
 
-impl Runner {
-    fn run(mut self, incoming: &Receiver<Order>) {
+impl SocketRunner {
+    fn run(mut self, incoming: &Receiver<SocketCommand>) {
         let steps = self.supervisor.tick(Instant::now());
         self.take_steps(steps);
         loop {
@@ -140,35 +140,38 @@ impl Runner {
                 wake.saturating_duration_since(Instant::now())
             });
             let steps = match incoming.recv_timeout(wait) {
-                Ok(Order::News(news)) => self.supervisor.take(news, Moment::now(), jitter()),
-                Ok(Order::Over(id)) => {
+                Ok(SocketCommand::Change(change)) => {
+                    self.supervisor.handle(change, ClockReading::now(), jitter())
+                }
+                Ok(SocketCommand::Over(id)) => {
                     self.join(id);
                     Vec::new()
                 }
                 Err(RecvTimeoutError::Timeout) => self.supervisor.tick(Instant::now()),
-                Ok(Order::Stop) | Err(RecvTimeoutError::Disconnected) => break,
+                Ok(SocketCommand::Stop) | Err(RecvTimeoutError::Disconnected) => break,
             };
             self.take_steps(steps);
         }
         self.stop(incoming);
     }
 
-    fn take_steps(&mut self, steps: Vec<Step>) {
+    fn take_steps(&mut self, steps: Vec<SocketStep>) {
         for step in steps {
             match step {
-                Step::Tell(event) => (self.tell)(event),
-                Step::Close(id) => {
+                SocketStep::Report(event) => (self.tell)(event),
+                SocketStep::Close(id) => {
                     if let Some((control, _)) = self.sockets.get(&id) {
                         control.close();
                     }
                 }
-                Step::Open(id) => match self.opener.open(id) {
+                SocketStep::Open(id) => match self.opener.open(id) {
                     Ok(socket) => drop(self.sockets.insert(id, socket)),
                     Err(error) => {
-                        let cause = Obstacle::Connection(format!("no thread for it: {error}"));
+                        let cause =
+                            ConnectObstacle::Connection(format!("no thread for it: {error}"));
                         let error = CallError::NotSent { cause };
-                        let news = Order::News(News::Failed { id, error });
-                        let _ = self.opener.orders.send(news);
+                        let change = SocketCommand::Change(SocketChange::Failed { id, error });
+                        let _ = self.opener.orders.send(change);
                     }
                 },
             }
@@ -181,7 +184,7 @@ impl Runner {
         }
     }
 
-    fn stop(mut self, incoming: &Receiver<Order>) {
+    fn stop(mut self, incoming: &Receiver<SocketCommand>) {
         let deadline = Instant::now() + self.opener.timing.stop_within;
         for (control, _) in self.sockets.values() {
             control.close();
@@ -193,7 +196,7 @@ impl Runner {
         // use the result.
         while self.sockets.values().any(|(control, _)| control.is_connected()) {
             match incoming.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-                Ok(Order::Over(id)) => self.join(id),
+                Ok(SocketCommand::Over(id)) => self.join(id),
                 Ok(_) => {}
                 Err(_) => break,
             }
@@ -204,15 +207,15 @@ impl Runner {
 
 /// The data that the thread of a socket needs.
 #[derive(Clone)]
-struct Opener {
+struct SocketOpener {
     api: Arc<WebApi>,
     app_token: Token,
     timing: Timing,
-    keep: Arc<Keep>,
-    orders: Sender<Order>,
+    keep: Arc<EnvelopeHandler>,
+    orders: Sender<SocketCommand>,
 }
 
-impl Opener {
+impl SocketOpener {
     fn open(&self, id: SocketId) -> io::Result<(Arc<Control>, JoinHandle<()>)> {
         let control = Arc::new(Control::default());
         let thread = {
@@ -224,35 +227,39 @@ impl Opener {
 
     fn serve(self, id: SocketId, control: Arc<Control>) {
         // This also reports the end if the caller's callback panics.
-        let _over = Over(id, self.orders.clone());
+        let _over = EndReporter(id, self.orders.clone());
         let on_connection = {
             let control = Arc::clone(&control);
             Arc::new(move |connection| control.watch(connection))
         };
         let opened = dial::open_web_socket(&self.api, &self.app_token, &self.timing, on_connection);
         match opened {
-            Err(error) => drop(self.orders.send(Order::News(News::Failed { id, error }))),
+            Err(error) => {
+                drop(self.orders.send(SocketCommand::Change(SocketChange::Failed { id, error })))
+            }
             Ok(web_socket) if control.connected() => {
                 let orders = self.orders.clone();
-                let news = Arc::new(move |news| drop(orders.send(Order::News(news))));
+                let change =
+                    Arc::new(move |change| drop(orders.send(SocketCommand::Change(change))));
                 let (timing, keep) = (self.timing, self.keep);
-                Reader { id, web_socket, control, timing, keep, news }.run();
+                SocketReader { id, web_socket, control, timing, keep, change }.run();
             }
             Ok(_) => {}
         }
     }
 }
 
-struct Over(SocketId, Sender<Order>);
+struct EndReporter(SocketId, Sender<SocketCommand>);
 
-impl Drop for Over {
+impl Drop for EndReporter {
     fn drop(&mut self) {
         if thread::panicking() {
-            let heard = Moment::now();
-            let loss = Loss::Broken { cause: "a panic in its thread".to_owned() };
-            let _ = self.1.send(Order::News(News::Ended { id: self.0, loss, heard }));
+            let heard = ClockReading::now();
+            let loss = SocketLoss::Broken { cause: "a panic in its thread".to_owned() };
+            let _ =
+                self.1.send(SocketCommand::Change(SocketChange::Ended { id: self.0, loss, heard }));
         }
-        let _ = self.1.send(Order::Over(self.0));
+        let _ = self.1.send(SocketCommand::Over(self.0));
     }
 }
 

@@ -15,14 +15,14 @@ use ureq::unversioned::transport::ShutdownHandle;
 
 use super::Accept;
 use super::envelope::{Envelope, Incoming, format_ack, parse_incoming};
-use super::event::Loss;
-use super::supervisor::{Moment, News, SocketId};
+use super::event::SocketLoss;
+use super::supervisor::{ClockReading, SocketChange, SocketId};
 use super::timing::Timing;
 use super::wire::Wire;
 
 /// The callback that stores an envelope. It runs in the thread of the socket; while two are open
 /// they wait for each other.
-pub(crate) type Keep = Mutex<Box<dyn FnMut(&Envelope<'_>) -> Accept + Send>>;
+pub(crate) type EnvelopeHandler = Mutex<Box<dyn FnMut(&Envelope<'_>) -> Accept + Send>>;
 
 /// The handle by which the owner controls a socket's thread.
 #[derive(Default)]
@@ -80,62 +80,62 @@ impl Control {
     }
 }
 
-pub(crate) struct Reader {
+pub(crate) struct SocketReader {
     pub id: SocketId,
     pub web_socket: WebSocket<Wire>,
     pub control: Arc<Control>,
     pub timing: Timing,
-    pub keep: Arc<Keep>,
-    pub news: Arc<dyn Fn(News) + Send + Sync>,
+    pub keep: Arc<EnvelopeHandler>,
+    pub change: Arc<dyn Fn(SocketChange) + Send + Sync>,
 }
 
-impl Reader {
+impl SocketReader {
     /// Reads until the end, and reports why the socket ended.
     pub fn run(mut self) {
         let loss = match self.read_to_the_end() {
-            Ok(()) => Loss::Closed { code: None },
+            Ok(()) => SocketLoss::Closed { code: None },
             Err(loss) => loss,
         };
         let heard = self.web_socket.get_ref().heard;
-        (self.news)(News::Ended { id: self.id, loss, heard });
+        (self.change)(SocketChange::Ended { id: self.id, loss, heard });
     }
 
-    fn read_to_the_end(&mut self) -> Result<(), Loss> {
+    fn read_to_the_end(&mut self) -> Result<(), SocketLoss> {
         let started = Instant::now();
         let mut has_hello = false;
         let mut pinged = started;
-        let mut ticked = Moment::now();
+        let mut ticked = ClockReading::now();
         while !self.control.is_closing() {
             match self.web_socket.read() {
                 Ok(Message::Text(text)) => has_hello |= self.handle(&text)?,
                 Ok(Message::Close(frame)) => {
                     let _ = self.web_socket.flush();
-                    return Err(Loss::Closed { code: frame.map(|frame| frame.code.into()) });
+                    return Err(SocketLoss::Closed { code: frame.map(|frame| frame.code.into()) });
                 }
                 // A ping's pong leaves with the next read. The other messages need no action.
                 Ok(_) => {}
                 Err(Error::Io(error)) if is_wait(&error) => {
-                    let now = Moment::now();
+                    let now = ClockReading::now();
                     if now.has_slept_since(ticked, self.timing.sleep_gap) {
-                        return Err(Loss::Slept);
+                        return Err(SocketLoss::Slept);
                     }
                     ticked = now;
                     let heard = self.web_socket.get_ref().heard.at;
                     if now.at.saturating_duration_since(heard) >= self.timing.dead_after {
-                        return Err(Loss::Silent);
+                        return Err(SocketLoss::Silent);
                     }
                 }
-                Err(error) => return Err(Loss::Broken { cause: describe(&error) }),
+                Err(error) => return Err(SocketLoss::Broken { cause: describe(&error) }),
             }
             let now = Instant::now();
             if !has_hello && now.saturating_duration_since(started) >= self.timing.hello_within {
-                return Err(Loss::NoHello);
+                return Err(SocketLoss::NoHello);
             }
             if now.saturating_duration_since(pinged) >= self.timing.ping_every {
                 pinged = now;
                 let payload = format!("turnbridge {}", self.id);
                 let sent = self.web_socket.send(Message::Ping(payload.into()));
-                sent.map_err(|error| Loss::Broken { cause: describe(&error) })?;
+                sent.map_err(|error| SocketLoss::Broken { cause: describe(&error) })?;
             }
         }
         self.say_goodbye();
@@ -143,21 +143,21 @@ impl Reader {
     }
 
     /// Returns `true` for a hello.
-    fn handle(&mut self, text: &str) -> Result<bool, Loss> {
+    fn handle(&mut self, text: &str) -> Result<bool, SocketLoss> {
         match parse_incoming(text) {
             Incoming::Hello { num_connections, app_id } => {
-                (self.news)(News::Hello { id: self.id, num_connections, app_id });
+                (self.change)(SocketChange::Hello { id: self.id, num_connections, app_id });
                 return Ok(true);
             }
             Incoming::Disconnect { reason } => {
-                (self.news)(News::Disconnect { id: self.id, reason });
+                (self.change)(SocketChange::Disconnect { id: self.id, reason });
             }
             Incoming::Envelope(envelope) => {
                 let accept = (self.keep.lock().unwrap_or_else(PoisonError::into_inner))(&envelope);
                 if accept == Accept::Kept {
                     let ack = Message::text(format_ack(&envelope.id));
                     let sent = self.web_socket.send(ack);
-                    sent.map_err(|error| Loss::NotAcked { cause: describe(&error) })?;
+                    sent.map_err(|error| SocketLoss::NotAcked { cause: describe(&error) })?;
                 }
             }
             Incoming::Ignored => {}

@@ -68,7 +68,7 @@ impl Timing {
     /// Returns the timing for tests: the waits of the protocol divided by `factor`. The timeouts
     /// for connecting, the tolerated difference of the clocks and the timeout of a stop depend on
     /// the machine, and stay.
-    pub fn hastened(factor: u32) -> Timing {
+    pub fn scaled(factor: u32) -> Timing {
         let factor = factor.max(1);
         let mut timing = Timing::default();
         for wait in [

@@ -8,19 +8,19 @@ use std::time::Duration;
 use ureq::unversioned::transport::{NextTimeout, Transport};
 use ureq::{Error, Timeout};
 
-use super::supervisor::Moment;
+use super::supervisor::ClockReading;
 
 pub(crate) struct Wire {
     transport: Box<dyn Transport>,
     pub read_within: Duration,
     pub write_within: Duration,
     /// The time at which the last byte came.
-    pub heard: Moment,
+    pub heard: ClockReading,
 }
 
 impl Wire {
     pub fn new(transport: Box<dyn Transport>, within: Duration) -> Wire {
-        Wire { transport, read_within: within, write_within: within, heard: Moment::now() }
+        Wire { transport, read_within: within, write_within: within, heard: ClockReading::now() }
     }
 }
 
@@ -34,7 +34,7 @@ impl Read for Wire {
         buffer[..count].copy_from_slice(&input[..count]);
         self.transport.buffers().input_consume(count);
         if count > 0 {
-            self.heard = Moment::now();
+            self.heard = ClockReading::now();
         }
         Ok(count)
     }

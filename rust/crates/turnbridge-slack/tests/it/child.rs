@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use turnbridge_slack::{Accept, Connection, SocketMode, Timing, WebApi};
+use turnbridge_slack::{Accept, ApiConnection, SocketMode, Timing, WebApi};
 
 use crate::{app_token, bot_token};
 
@@ -44,7 +44,7 @@ fn run_in_child(test: &str, folder: &Path, url: &str, variables: &[(&str, &str)]
 fn calls_auth_test() {
     let Ok(outcome) = std::env::var("TEST_OUTCOME") else { return };
     let api_url = Some(std::env::var("TEST_URL").unwrap());
-    let mut connection = Connection { api_url, ..Connection::default() };
+    let mut connection = ApiConnection { api_url, ..ApiConnection::default() };
     if let Ok(milliseconds) = std::env::var("TEST_CONNECT_TIMEOUT") {
         connection.connect_timeout = Duration::from_millis(milliseconds.parse().unwrap());
     }
@@ -63,13 +63,13 @@ fn calls_auth_test() {
 fn listens() {
     let Ok(outcome) = std::env::var("TEST_OUTCOME") else { return };
     let api_url = Some(std::env::var("TEST_URL").unwrap());
-    let api = Arc::new(WebApi::new(Connection { api_url, ..Connection::default() }).unwrap());
+    let api = Arc::new(WebApi::new(ApiConnection { api_url, ..ApiConnection::default() }).unwrap());
     let (sender, kinds) = mpsc::channel();
     let keep = move |envelope: &turnbridge_slack::Envelope<'_>| {
         sender.send(envelope.kind.clone()).unwrap();
         Accept::Kept
     };
-    let timing = Timing::hastened(10);
+    let timing = Timing::scaled(10);
     let (socket_mode, events) = SocketMode::start(api, app_token(), timing, keep).unwrap();
     let text = match kinds.recv_timeout(Duration::from_secs(30)) {
         Ok(kind) => kind,

@@ -3,9 +3,9 @@
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
-use turnbridge_slack::{CallError, Connection, ConnectionError, Obstacle, Post, WebApi};
+use turnbridge_slack::{ApiConnection, CallError, ConnectObstacle, ConnectionError, Post, WebApi};
 
-use crate::support::server::{Reply, Server};
+use crate::support::server::{ScriptedServer, ServerReply};
 use crate::{api, auth_test, bot_token, impatient_api};
 
 const POST: Post<'_> = Post {
@@ -17,8 +17,8 @@ const POST: Post<'_> = Post {
     machine: None,
 };
 
-fn post_error(reply: Reply) -> CallError {
-    let server = Server::playing([reply]);
+fn post_error(reply: ServerReply) -> CallError {
+    let server = ScriptedServer::playing([reply]);
     impatient_api(&server.url(), Duration::from_secs(5))
         .post_message(&bot_token(), &POST)
         .unwrap_err()
@@ -34,20 +34,22 @@ fn assert_ambiguous(error: CallError) {
 fn a_refused_connection_has_sent_nothing() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let error = auth_test(&format!("http://127.0.0.1:{port}/")).unwrap_err();
-    let CallError::NotSent { cause: Obstacle::Connection(_) } = &error else { panic!("{error:?}") };
+    let CallError::NotSent { cause: ConnectObstacle::Connection(_) } = &error else {
+        panic!("{error:?}")
+    };
     assert!(error.to_string().starts_with("Slack could not be reached: "), "{error}");
     assert!(!error.is_permanent());
 }
 
 #[test]
 fn a_reset_once_bytes_have_left_is_ambiguous() {
-    assert_ambiguous(post_error(Reply::ResetBeforeReading));
-    assert_ambiguous(post_error(Reply::ResetAfterReading));
+    assert_ambiguous(post_error(ServerReply::ResetBeforeReading));
+    assert_ambiguous(post_error(ServerReply::ResetAfterReading));
 }
 
 #[test]
 fn a_close_without_an_answer_is_ambiguous() {
-    let error = post_error(Reply::CloseAfterReading);
+    let error = post_error(ServerReply::CloseAfterReading);
     insta::assert_snapshot!(error, @"Slack gave no clear answer: Peer disconnected");
     assert_ambiguous(error);
 }
@@ -55,40 +57,40 @@ fn a_close_without_an_answer_is_ambiguous() {
 #[test]
 fn an_answer_that_breaks_off_is_ambiguous() {
     let head = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n";
-    assert_ambiguous(post_error(Reply::RawThenClose(head.to_owned())));
-    let error = post_error(Reply::RawThenClose(format!("{head}\r\n{{\"ok\":true")));
+    assert_ambiguous(post_error(ServerReply::RawThenClose(head.to_owned())));
+    let error = post_error(ServerReply::RawThenClose(format!("{head}\r\n{{\"ok\":true")));
     insta::assert_snapshot!(error, @"Slack gave no clear answer: the answer broke off: Peer disconnected");
     // Without a length only the JSON shows the end.
     let unframed = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{\"ok\":true";
-    assert_ambiguous(post_error(Reply::RawThenClose(unframed.to_owned())));
+    assert_ambiguous(post_error(ServerReply::RawThenClose(unframed.to_owned())));
     let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nb\r\n{\"ok\":true}\r\n";
-    assert_ambiguous(post_error(Reply::RawThenClose(chunked.to_owned())));
+    assert_ambiguous(post_error(ServerReply::RawThenClose(chunked.to_owned())));
     let gzip = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nabcd";
-    assert_ambiguous(post_error(Reply::Raw(gzip.to_owned())));
+    assert_ambiguous(post_error(ServerReply::Raw(gzip.to_owned())));
 }
 
 #[test]
 fn an_answer_that_is_not_slacks_is_ambiguous() {
-    assert_ambiguous(post_error(Reply::with(200, "", "<html>log in</html>")));
-    assert_ambiguous(post_error(Reply::with(500, "", "")));
-    assert_ambiguous(post_error(Reply::with(503, "Retry-After: 3\r\n", "<html>")));
-    assert_ambiguous(post_error(Reply::Raw("nonsense\r\n\r\n".to_owned())));
-    assert_ambiguous(post_error(Reply::json(r#"{"ok":false,"error":"internal_error"}"#)));
-    assert_ambiguous(post_error(Reply::json(r#"{"ok":true}"#)));
+    assert_ambiguous(post_error(ServerReply::with(200, "", "<html>log in</html>")));
+    assert_ambiguous(post_error(ServerReply::with(500, "", "")));
+    assert_ambiguous(post_error(ServerReply::with(503, "Retry-After: 3\r\n", "<html>")));
+    assert_ambiguous(post_error(ServerReply::Raw("nonsense\r\n\r\n".to_owned())));
+    assert_ambiguous(post_error(ServerReply::json(r#"{"ok":false,"error":"internal_error"}"#)));
+    assert_ambiguous(post_error(ServerReply::json(r#"{"ok":true}"#)));
 }
 
 #[test]
 fn a_redirect_is_not_followed() {
-    let elsewhere = Server::playing([]);
+    let elsewhere = ScriptedServer::playing([]);
     let location = format!("Location: {}\r\n", elsewhere.url());
-    assert_ambiguous(post_error(Reply::with(302, &location, "")));
-    assert_ambiguous(post_error(Reply::with(307, &location, "")));
+    assert_ambiguous(post_error(ServerReply::with(302, &location, "")));
+    assert_ambiguous(post_error(ServerReply::with(307, &location, "")));
     assert_eq!(elsewhere.connections(), 0);
 }
 
 #[test]
 fn silence_is_ambiguous_after_the_time_limit() {
-    let server = Server::playing([Reply::Silence(Duration::from_secs(20))]);
+    let server = ScriptedServer::playing([ServerReply::Silence(Duration::from_secs(20))]);
     let api = impatient_api(&server.url(), Duration::from_millis(200));
     let start = Instant::now();
     let error = api.post_message(&bot_token(), &POST).unwrap_err();
@@ -100,7 +102,7 @@ fn silence_is_ambiguous_after_the_time_limit() {
 #[test]
 fn an_answer_that_does_not_end_is_ambiguous_after_the_time_limit() {
     let endless = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"ok\":true";
-    let server = Server::playing([Reply::Raw(endless.to_owned())]);
+    let server = ScriptedServer::playing([ServerReply::Raw(endless.to_owned())]);
     let api = impatient_api(&server.url(), Duration::from_millis(200));
     let error = api.post_message(&bot_token(), &POST).unwrap_err();
     insta::assert_snapshot!(error, @"Slack gave no clear answer: the answer broke off: no answer in time");
@@ -110,15 +112,15 @@ fn an_answer_that_does_not_end_is_ambiguous_after_the_time_limit() {
 fn slack_may_ask_to_wait() {
     let body = r#"{"ok":false,"error":"ratelimited"}"#;
     let after = |seconds| CallError::RateLimited { after: Duration::from_secs(seconds) };
-    assert_eq!(post_error(Reply::with(429, "Retry-After: 7\r\n", body)), after(7));
-    assert_eq!(post_error(Reply::with(429, "", "")), after(30));
-    assert_eq!(post_error(Reply::json(body)), after(30));
+    assert_eq!(post_error(ServerReply::with(429, "Retry-After: 7\r\n", body)), after(7));
+    assert_eq!(post_error(ServerReply::with(429, "", "")), after(30));
+    assert_eq!(post_error(ServerReply::json(body)), after(30));
 }
 
 #[test]
 fn a_refusal_says_what_to_do() {
     let say = |error: &str| {
-        let error = post_error(Reply::json(&format!(r#"{{"ok":false,{error}}}"#)));
+        let error = post_error(ServerReply::json(&format!(r#"{{"ok":false,{error}}}"#)));
         let kind = if error.is_permanent() { "permanent" } else { "may pass" };
         format!("{error}, {kind}\n{}", error.hint().unwrap_or("-"))
     };
@@ -150,7 +152,7 @@ fn a_refusal_says_what_to_do() {
 
 #[test]
 fn a_wrong_id_does_not_go_out() {
-    let server = Server::playing([]);
+    let server = ScriptedServer::playing([]);
     let api = api(&server.url());
     let token = bot_token();
     let errors = [
@@ -170,7 +172,8 @@ fn a_wrong_id_does_not_go_out() {
 
 #[test]
 fn a_direct_message_that_is_none_is_not_taken() {
-    let server = Server::playing([Reply::json(r#"{"ok":true,"channel":{"id":"C1"}}"#)]);
+    let server =
+        ScriptedServer::playing([ServerReply::json(r#"{"ok":true,"channel":{"id":"C1"}}"#)]);
     let error = api(&server.url()).open_dm(&bot_token(), "U1").unwrap_err();
     insta::assert_snapshot!(error, @"Slack gave no clear answer: it says `ok`, but its channel is no direct message");
 }
@@ -178,6 +181,6 @@ fn a_direct_message_that_is_none_is_not_taken() {
 #[test]
 fn another_machine_is_not_reached_without_encryption() {
     let api_url = Some("http://slack.example/api/".to_owned());
-    let error = WebApi::new(Connection { api_url, ..Connection::default() }).unwrap_err();
+    let error = WebApi::new(ApiConnection { api_url, ..ApiConnection::default() }).unwrap_err();
     assert!(matches!(error, ConnectionError::NotEncrypted { .. }));
 }

@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 use turnbridge_slack::CallError;
 
-use crate::support::server::{Reply, Server};
+use crate::support::server::{ScriptedServer, ServerReply};
 use crate::{api, bot_token};
 
-fn identity() -> Reply {
-    Reply::json(r#"{"ok":true,"user_id":"U1","bot_id":"B1"}"#)
+fn identity() -> ServerReply {
+    ServerReply::json(r#"{"ok":true,"user_id":"U1","bot_id":"B1"}"#)
 }
 
 fn message(ts: &str, bot: &str, id: &str) -> Value {
@@ -15,9 +15,9 @@ fn message(ts: &str, bot: &str, id: &str) -> Value {
     json!({"type": "message", "ts": ts, "bot_id": bot, "text": "x", "metadata": metadata})
 }
 
-fn page(messages: &[Value], cursor: &str) -> Reply {
+fn page(messages: &[Value], cursor: &str) -> ServerReply {
     let metadata = json!({"next_cursor": cursor});
-    Reply::json(
+    ServerReply::json(
         &json!({"ok": true, "messages": messages, "response_metadata": metadata}).to_string(),
     )
 }
@@ -30,7 +30,7 @@ fn line_and_body(request: &str) -> String {
 #[test]
 fn a_part_is_found_in_its_thread_on_a_later_page() {
     let plain = json!({"type": "message", "ts": "1.000100", "user": "U9", "text": "b"});
-    let server = Server::playing([
+    let server = ScriptedServer::playing([
         identity(),
         page(&[plain, message("1.000200", "B1", "a"), message("1.000250", "B9", "b")], "next="),
         page(&[message("1.000300", "B1", "b")], ""),
@@ -46,8 +46,11 @@ fn a_part_is_found_in_its_thread_on_a_later_page() {
 
 #[test]
 fn a_parent_is_found_in_the_history_and_the_identity_is_asked_for_once() {
-    let server =
-        Server::playing([identity(), page(&[message("1.2", "B1", "b")], ""), page(&[], "")]);
+    let server = ScriptedServer::playing([
+        identity(),
+        page(&[message("1.2", "B1", "b")], ""),
+        page(&[], ""),
+    ]);
     let api = api(&server.url());
     let found = api.find_message(&bot_token(), "D1", None, None, "b").unwrap();
     assert_eq!(found.as_deref(), Some("1.2"));
@@ -59,13 +62,13 @@ fn a_parent_is_found_in_the_history_and_the_identity_is_asked_for_once() {
 
 #[test]
 fn what_could_not_be_read_is_not_taken_for_absent() {
-    let server = Server::playing([
+    let server = ScriptedServer::playing([
         identity(),
-        Reply::json(r#"{"ok":true}"#),
+        ServerReply::json(r#"{"ok":true}"#),
         page(&[], "same"),
         page(&[], "same"),
         page(&[], "next"),
-        Reply::with(429, "Retry-After: 2\r\n", ""),
+        ServerReply::with(429, "Retry-After: 2\r\n", ""),
     ]);
     let api = api(&server.url());
     let error = || api.find_message(&bot_token(), "D1", None, None, "b").unwrap_err();
@@ -76,7 +79,7 @@ fn what_could_not_be_read_is_not_taken_for_absent() {
 
 #[test]
 fn the_newest_message_of_a_channel_says_what_time_it_is_in_slack() {
-    let server = Server::playing([
+    let server = ScriptedServer::playing([
         page(&[message("17.000300", "B1", "a")], ""),
         page(&[], ""),
         page(&[json!({"ts": "yesterday"})], ""),

@@ -3,16 +3,17 @@
 use std::thread;
 use std::time::Duration;
 
-use crate::support::server::{Reply, Server};
+use crate::support::server::{ScriptedServer, ServerReply};
 use crate::{api, bot_token};
 
 const OK: &str = r#"{"ok":true}"#;
 
 #[test]
 fn calls_one_after_the_other_share_a_connection() {
-    let refusal = Reply::json(r#"{"ok":false,"error":"channel_not_found"}"#);
-    let limit = Reply::with(429, "Retry-After: 1\r\n", "{}");
-    let server = Server::playing([Reply::json(OK), refusal, limit, Reply::json(OK)]);
+    let refusal = ServerReply::json(r#"{"ok":false,"error":"channel_not_found"}"#);
+    let limit = ServerReply::with(429, "Retry-After: 1\r\n", "{}");
+    let server =
+        ScriptedServer::playing([ServerReply::json(OK), refusal, limit, ServerReply::json(OK)]);
     let api = api(&server.url());
     let results: Vec<bool> = (0..4).map(|_| api.auth_test(&bot_token()).is_ok()).collect();
     assert_eq!(results, [true, false, false, true]);
@@ -21,8 +22,9 @@ fn calls_one_after_the_other_share_a_connection() {
 
 #[test]
 fn a_connection_that_the_server_closed_is_not_used_again() {
-    let Reply::Raw(answer) = Reply::json(OK) else { unreachable!() };
-    let server = Server::playing([Reply::RawThenClose(answer), Reply::json(OK)]);
+    let ServerReply::Raw(answer) = ServerReply::json(OK) else { unreachable!() };
+    let server =
+        ScriptedServer::playing([ServerReply::RawThenClose(answer), ServerReply::json(OK)]);
     let api = api(&server.url());
     api.auth_test(&bot_token()).unwrap();
     thread::sleep(Duration::from_millis(100));
@@ -32,7 +34,7 @@ fn a_connection_that_the_server_closed_is_not_used_again() {
 
 #[test]
 fn threads_share_the_client() {
-    let server = Server::playing((0..40).map(|_| Reply::json(OK)));
+    let server = ScriptedServer::playing((0..40).map(|_| ServerReply::json(OK)));
     let api = api(&server.url());
     thread::scope(|scope| {
         for _ in 0..4 {

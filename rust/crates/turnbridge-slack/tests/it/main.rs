@@ -17,7 +17,7 @@ mod tls;
 
 use std::time::Duration;
 
-use turnbridge_slack::{CallError, Connection, Identity, Token, TokenKind, WebApi};
+use turnbridge_slack::{ApiConnection, CallError, Token, TokenIdentity, TokenKind, WebApi};
 
 const SECRET: &str = "xoxb-12-veryverysecret";
 
@@ -31,14 +31,15 @@ fn app_token() -> Token {
 }
 
 fn api(url: &str) -> WebApi {
-    WebApi::new(Connection { api_url: Some(url.to_owned()), ..Connection::default() }).unwrap()
+    WebApi::new(ApiConnection { api_url: Some(url.to_owned()), ..ApiConnection::default() })
+        .unwrap()
 }
 
 fn impatient_api(url: &str, timeout: Duration) -> WebApi {
     let api_url = Some(url.to_owned());
-    WebApi::new(Connection { api_url, timeout, ..Connection::default() }).unwrap()
+    WebApi::new(ApiConnection { api_url, timeout, ..ApiConnection::default() }).unwrap()
 }
 
-fn auth_test(url: &str) -> Result<Identity, CallError> {
+fn auth_test(url: &str) -> Result<TokenIdentity, CallError> {
     api(url).auth_test(&bot_token())
 }

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use crate::child::call_in_child;
-use crate::support::server::{Reply, Server, read_request};
-use crate::tls::{ALIAS, Authority, TEAM};
+use crate::support::server::{ScriptedServer, ServerReply, read_request};
+use crate::tls::{ALIAS, CertificateAuthority, TEAM};
 
 pub struct Proxy {
     port: u16,
@@ -57,8 +57,8 @@ fn tunnel(client: TcpStream, server: TcpStream) {
 
 #[test]
 fn a_call_goes_through_the_proxy_and_stays_encrypted() {
-    let authority = Authority::new();
-    let server = authority.serve([Reply::json(TEAM), Reply::json(TEAM)]);
+    let authority = CertificateAuthority::new();
+    let server = authority.serve([ServerReply::json(TEAM), ServerReply::json(TEAM)]);
     for variable in ["HTTPS_PROXY", "ALL_PROXY"] {
         let proxy = Proxy::leading_to(Some(server.port));
         let variables = [(variable, &*proxy.address())];
@@ -79,8 +79,8 @@ fn a_call_goes_through_the_proxy_and_stays_encrypted() {
 #[test]
 fn a_proxy_that_refuses_has_passed_nothing_on() {
     let proxy = Proxy::leading_to(None);
-    let outcome =
-        Authority::new().call("https://slack.test/", &[("HTTPS_PROXY", &proxy.address())]);
+    let outcome = CertificateAuthority::new()
+        .call("https://slack.test/", &[("HTTPS_PROXY", &proxy.address())]);
     insta::assert_snapshot!(outcome, @r"
     Slack could not be reached: the proxy is in the way: proxy server responded 407/407
     hint: check `ALL_PROXY`, `HTTPS_PROXY` and `NO_PROXY`
@@ -91,23 +91,24 @@ fn a_proxy_that_refuses_has_passed_nothing_on() {
 fn a_proxy_that_is_away_has_passed_nothing_on() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let proxy = format!("http://127.0.0.1:{port}");
-    let outcome = Authority::new().call("https://slack.test/", &[("HTTPS_PROXY", &proxy)]);
+    let outcome =
+        CertificateAuthority::new().call("https://slack.test/", &[("HTTPS_PROXY", &proxy)]);
     assert!(outcome.starts_with("Slack could not be reached: "), "{outcome}");
 }
 
 #[test]
 fn a_handshake_that_fails_behind_the_proxy_has_sent_nothing() {
-    let server = Authority::new().serve([Reply::json(TEAM)]);
+    let server = CertificateAuthority::new().serve([ServerReply::json(TEAM)]);
     let proxy = Proxy::leading_to(Some(server.port));
-    let outcome =
-        Authority::new().call("https://slack.test/", &[("HTTPS_PROXY", &proxy.address())]);
+    let outcome = CertificateAuthority::new()
+        .call("https://slack.test/", &[("HTTPS_PROXY", &proxy.address())]);
     assert!(outcome.starts_with("Slack could not be reached: its certificate"), "{outcome}");
 }
 
 #[test]
 fn an_answer_that_is_lost_behind_the_proxy_is_ambiguous() {
-    let authority = Authority::new();
-    let server = authority.serve([Reply::CloseAfterReading]);
+    let authority = CertificateAuthority::new();
+    let server = authority.serve([ServerReply::CloseAfterReading]);
     let proxy = Proxy::leading_to(Some(server.port));
     let outcome = authority.call("https://slack.test/", &[("HTTPS_PROXY", &proxy.address())]);
     assert!(outcome.starts_with("Slack gave no clear answer: "), "{outcome}");
@@ -115,8 +116,8 @@ fn an_answer_that_is_lost_behind_the_proxy_is_ambiguous() {
 
 #[test]
 fn no_proxy_is_honoured() {
-    let authority = Authority::new();
-    let server = authority.serve([Reply::json(TEAM), Reply::json(TEAM)]);
+    let authority = CertificateAuthority::new();
+    let server = authority.serve([ServerReply::json(TEAM), ServerReply::json(TEAM)]);
     let url = format!("https://{ALIAS}:{}/api/", server.port);
     for (exceptions, asked) in [("other.test", 1), (&*format!("other.test,{ALIAS}"), 0)] {
         let proxy = Proxy::leading_to(Some(server.port));
@@ -129,7 +130,7 @@ fn no_proxy_is_honoured() {
 #[test]
 fn this_machine_is_reached_without_a_proxy() {
     let proxy = Proxy::leading_to(None);
-    let server = Server::playing([Reply::json(r#"{"ok":true,"team":"here"}"#)]);
+    let server = ScriptedServer::playing([ServerReply::json(r#"{"ok":true,"team":"here"}"#)]);
     let folder = tempfile::tempdir().unwrap();
     let variables = [("ALL_PROXY", &*proxy.address()), ("HTTP_PROXY", &*proxy.address())];
     assert_eq!(call_in_child(folder.path(), &server.url(), &variables), "hello here");

@@ -1,9 +1,9 @@
 //! No printed value contains the token, not even if a server sends it back.
 
 use serde_json::json;
-use turnbridge_slack::{Connection, Encoding, Post, Token, TokenKind, WebApi};
+use turnbridge_slack::{ApiConnection, Encoding, Post, Token, TokenKind, WebApi};
 
-use crate::support::server::{Reply, Server};
+use crate::support::server::{ScriptedServer, ServerReply};
 use crate::{SECRET, api, bot_token};
 
 #[track_caller]
@@ -18,19 +18,19 @@ fn no_error_repeats_the_token() {
     let echo = |error: &str| {
         let messages = json!({"messages": [format!("[ERROR] {SECRET}")]});
         let body = json!({"ok": false, "error": error, "needed": SECRET, "provided": SECRET, "response_metadata": messages});
-        Reply::json(&body.to_string())
+        ServerReply::json(&body.to_string())
     };
-    let server = Server::playing([
+    let server = ScriptedServer::playing([
         echo(SECRET),
         echo("invalid_auth"),
         echo("internal_error"),
-        Reply::with(500, "", SECRET),
-        Reply::with(429, &format!("Retry-After: {SECRET}\r\n"), SECRET),
-        Reply::Raw(format!("HTTP/1.1 {SECRET}\r\n\r\n")),
-        Reply::Raw(format!("{SECRET}\r\n\r\n")),
-        Reply::Raw(format!("HTTP/1.1 200 OK\r\n{SECRET}\r\n\r\n")),
-        Reply::CloseAfterReading,
-        Reply::ResetBeforeReading,
+        ServerReply::with(500, "", SECRET),
+        ServerReply::with(429, &format!("Retry-After: {SECRET}\r\n"), SECRET),
+        ServerReply::Raw(format!("HTTP/1.1 {SECRET}\r\n\r\n")),
+        ServerReply::Raw(format!("{SECRET}\r\n\r\n")),
+        ServerReply::Raw(format!("HTTP/1.1 200 OK\r\n{SECRET}\r\n\r\n")),
+        ServerReply::CloseAfterReading,
+        ServerReply::ResetBeforeReading,
     ]);
     let api = api(&server.url());
     let post = Post {
@@ -55,7 +55,7 @@ fn no_error_repeats_the_token() {
 
 #[test]
 fn the_client_does_not_print_whom_it_knows() {
-    let server = Server::playing([Reply::json(r#"{"ok":true,"user_id":"U1"}"#)]);
+    let server = ScriptedServer::playing([ServerReply::json(r#"{"ok":true,"user_id":"U1"}"#)]);
     let api = api(&server.url());
     api.auth_test(&bot_token()).unwrap();
     assert_silent(&format!("{api:?}"));
@@ -64,11 +64,11 @@ fn the_client_does_not_print_whom_it_knows() {
 #[test]
 fn a_ticket_and_a_password_are_not_printed() {
     let body = r#"{"ok":true,"url":"wss://slack.example/?ticket=TICKET"}"#;
-    let server = Server::playing([Reply::json(body)]);
+    let server = ScriptedServer::playing([ServerReply::json(body)]);
     let token = Token::parse(TokenKind::App, "xapp-1-veryverysecret").unwrap();
     assert_silent(&format!("{:?}", api(&server.url()).open_socket(&token).unwrap()));
     let api_url = Some("https://me:pass%20word@slack.example/".to_owned());
-    let error = WebApi::new(Connection { api_url, ..Connection::default() }).unwrap_err();
+    let error = WebApi::new(ApiConnection { api_url, ..ApiConnection::default() }).unwrap_err();
     assert_silent(&format!("{error} {error:?}"));
 }
 

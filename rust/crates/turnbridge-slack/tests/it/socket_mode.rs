@@ -6,19 +6,19 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use testkit::slack::{Cut, Fault, Greeting, Shape, SocketState, When};
+use testkit::slack::{Cut, EnvelopeShape, FaultMoment, Greeting, SlackFault, SocketState};
 use testkit::{SlackApi, SlackSetup, wait_until};
 use turnbridge_slack::{
-    Accept, Envelope, Loss, SocketEvent, SocketMode, SocketWarning, Timing, Token, TokenKind,
+    Accept, Envelope, SocketEvent, SocketLoss, SocketMode, SocketWarning, Timing, Token, TokenKind,
 };
 
 use crate::{api, app_token};
 
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// An envelope as the callback got it.
 #[derive(Clone, Debug)]
-pub struct Kept {
+pub struct HandledEnvelope {
     pub envelope_id: String,
     pub event_id: Option<String>,
     pub kind: String,
@@ -27,15 +27,15 @@ pub struct Kept {
 }
 
 /// A client with all events that it reported.
-pub struct Client {
+pub struct SocketModeClient {
     mode: Option<SocketMode>,
     events: Receiver<SocketEvent>,
-    kept: Arc<Mutex<Vec<Kept>>>,
+    kept: Arc<Mutex<Vec<HandledEnvelope>>>,
 }
 
-impl Client {
-    pub fn start(slack: &SlackApi) -> Client {
-        Client::with(slack, Timing::hastened(10), app_token(), |_| Accept::Kept)
+impl SocketModeClient {
+    pub fn start(slack: &SlackApi) -> SocketModeClient {
+        SocketModeClient::with(slack, Timing::scaled(10), app_token(), |_| Accept::Kept)
     }
 
     pub fn with(
@@ -43,13 +43,13 @@ impl Client {
         timing: Timing,
         token: Token,
         mut decide: impl FnMut(&Envelope<'_>) -> Accept + Send + 'static,
-    ) -> Client {
+    ) -> SocketModeClient {
         let kept = Arc::new(Mutex::new(Vec::new()));
         let keep = {
             let kept = Arc::clone(&kept);
             move |envelope: &Envelope<'_>| {
                 let accept = decide(envelope);
-                kept.lock().unwrap().push(Kept {
+                kept.lock().unwrap().push(HandledEnvelope {
                     envelope_id: envelope.id.clone(),
                     event_id: envelope.event_id.clone(),
                     kind: envelope.kind.clone(),
@@ -61,13 +61,13 @@ impl Client {
         };
         let api = Arc::new(api(&slack.base_url()));
         let (mode, events) = SocketMode::start(api, token, timing, keep).unwrap();
-        Client { mode: Some(mode), events, kept }
+        SocketModeClient { mode: Some(mode), events, kept }
     }
 
     /// Returns the next event for the caller.
     #[track_caller]
     fn next(&self) -> SocketEvent {
-        self.events.recv_timeout(PATIENCE).unwrap()
+        self.events.recv_timeout(TIMEOUT).unwrap()
     }
 
     #[track_caller]
@@ -78,7 +78,7 @@ impl Client {
         }
     }
 
-    pub fn kept(&self) -> Vec<Kept> {
+    pub fn kept(&self) -> Vec<HandledEnvelope> {
         self.kept.lock().unwrap().clone()
     }
 
@@ -99,10 +99,10 @@ pub fn check_clean(slack: &SlackApi) {
 #[test]
 fn a_hello_is_told_and_pings_go_both_ways() {
     let slack = start();
-    let client = Client::start(&slack);
+    let client = SocketModeClient::start(&slack);
     let app_id = Some("A0LOOPBACK".to_owned());
     assert_eq!(client.next(), SocketEvent::Connected { num_connections: 1, app_id, gap: None });
-    wait_until(PATIENCE, "pings and pongs", || {
+    wait_until(TIMEOUT, "pings and pongs", || {
         let socket = slack.sockets().pop()?;
         (socket.pings >= 2 && socket.pongs >= 2).then_some(())
     });
@@ -113,14 +113,14 @@ fn a_hello_is_told_and_pings_go_both_ways() {
 #[test]
 fn an_event_is_handed_over_and_acked() {
     let slack = start();
-    let client = Client::start(&slack);
+    let client = SocketModeClient::start(&slack);
     client.expect_connected();
     let root = slack.post_as_user(None, "root");
     let ts = slack.say(Some(&root), "a < b");
     slack.raise_other("interactive", serde_json::json!({"type": "block_actions"}));
-    let events = slack.wait_for_all_acked(PATIENCE);
+    let events = slack.wait_for_all_acked(TIMEOUT);
     assert_eq!((events.len(), events[0].acked_attempt), (1, Some(0)));
-    wait_until(PATIENCE, "two acks", || (slack.acks().len() == 2).then_some(()));
+    wait_until(TIMEOUT, "two acks", || (slack.acks().len() == 2).then_some(()));
     let kept = client.kept();
     assert_eq!(kept[0].event_id.as_ref(), Some(&events[0].event_id));
     assert_eq!(kept[0].payload["event"]["ts"], ts);
@@ -135,12 +135,12 @@ fn what_could_not_be_kept_is_not_acked_and_comes_again() {
     let setup = SlackSetup { ack_within: Duration::from_millis(50), ..SlackSetup::default() };
     let slack = SlackApi::start(setup);
     let mut is_full = true;
-    let client = Client::with(&slack, Timing::hastened(10), app_token(), move |_| {
+    let client = SocketModeClient::with(&slack, Timing::scaled(10), app_token(), move |_| {
         if std::mem::take(&mut is_full) { Accept::NotKept } else { Accept::Kept }
     });
     client.expect_connected();
     slack.say(None, "keep me");
-    let events = slack.wait_for_all_acked(PATIENCE);
+    let events = slack.wait_for_all_acked(TIMEOUT);
     assert_eq!((events[0].acked_attempt, events[0].deliveries), (Some(1), 2));
     let kept = client.kept();
     assert_eq!(kept.iter().map(|kept| kept.retry_attempt).collect::<Vec<_>>(), [0, 1]);
@@ -154,23 +154,23 @@ fn the_ack_waits_for_the_keeping() {
     let slack = start();
     let (entered, is_in) = std::sync::mpsc::channel();
     let (release, released) = std::sync::mpsc::channel::<()>();
-    let client = Client::with(&slack, Timing::hastened(10), app_token(), move |_| {
+    let client = SocketModeClient::with(&slack, Timing::scaled(10), app_token(), move |_| {
         entered.send(()).unwrap();
         released.recv().unwrap();
         Accept::Kept
     });
     client.expect_connected();
     slack.say(None, "slowly");
-    is_in.recv_timeout(PATIENCE).unwrap();
+    is_in.recv_timeout(TIMEOUT).unwrap();
     assert_eq!(slack.acks().len(), 0);
     release.send(()).unwrap();
-    slack.wait_for_all_acked(PATIENCE);
+    slack.wait_for_all_acked(TIMEOUT);
 }
 
 #[test]
 fn a_refresh_loses_nothing_and_opens_one_socket() {
     let slack = start();
-    let client = Client::start(&slack);
+    let client = SocketModeClient::start(&slack);
     client.expect_connected();
     for reason in ["warning", "refresh_requested"] {
         let before = slack.sockets().len();
@@ -183,12 +183,12 @@ fn a_refresh_loses_nothing_and_opens_one_socket() {
         }
         assert_eq!(client.expect_connected(), Some(Duration::ZERO));
         slack.say(None, "by the new one");
-        wait_until(PATIENCE, "the old socket's end", || {
+        wait_until(TIMEOUT, "the old socket's end", || {
             (slack.sockets()[before - 1].state == SocketState::Closed).then_some(())
         });
         assert_eq!(slack.sockets().len(), before + 1);
     }
-    let events = slack.wait_for_all_acked(PATIENCE);
+    let events = slack.wait_for_all_acked(TIMEOUT);
     assert!(events.iter().all(|event| event.acked_attempt == Some(0)), "{events:?}");
     check_clean(&slack);
 }
@@ -197,16 +197,16 @@ fn a_refresh_loses_nothing_and_opens_one_socket() {
 fn a_socket_that_is_told_twice_has_one_successor() {
     let slack = start();
     slack.greet([Greeting::Hello, Greeting::Late(Duration::from_millis(200))]);
-    let client = Client::start(&slack);
+    let client = SocketModeClient::start(&slack);
     client.expect_connected();
-    slack.wait_for_sockets(1, PATIENCE);
+    slack.wait_for_sockets(1, TIMEOUT);
     slack.disconnect("warning");
     slack.send_text(r#"{"type":"disconnect","reason":"refresh_requested"}"#);
     // The old socket still works meanwhile.
     slack.say(None, "still here?");
-    assert_eq!(slack.wait_for_all_acked(PATIENCE)[0].acked_attempt, Some(0));
+    assert_eq!(slack.wait_for_all_acked(TIMEOUT)[0].acked_attempt, Some(0));
     assert_eq!(client.expect_connected(), Some(Duration::ZERO));
-    wait_until(PATIENCE, "the old socket's end", || {
+    wait_until(TIMEOUT, "the old socket's end", || {
         (slack.sockets()[0].state == SocketState::Closed).then_some(())
     });
     assert_eq!(slack.sockets().len(), 2);
@@ -218,21 +218,21 @@ fn a_socket_that_breaks_is_replaced() {
     for cut in [Cut::Reset, Cut::Fin, Cut::Close(1000), Cut::Close(1011), Cut::HalfOpen] {
         let setup = SlackSetup { ack_within: Duration::from_millis(500), ..SlackSetup::default() };
         let slack = SlackApi::start(setup);
-        let client = Client::start(&slack);
+        let client = SocketModeClient::start(&slack);
         client.expect_connected();
-        slack.wait_for_sockets(1, PATIENCE);
+        slack.wait_for_sockets(1, TIMEOUT);
         assert_eq!(slack.kill(cut), 1);
         slack.say(None, "into the gap");
         let SocketEvent::Lost { reason } = client.next() else { panic!("{cut:?}") };
         let as_cut = match cut {
-            Cut::Reset | Cut::Fin => matches!(reason, Loss::Broken { .. }),
-            Cut::Close(code) => reason == Loss::Closed { code: Some(code) },
-            Cut::HalfOpen => reason == Loss::Silent,
+            Cut::Reset | Cut::Fin => matches!(reason, SocketLoss::Broken { .. }),
+            Cut::Close(code) => reason == SocketLoss::Closed { code: Some(code) },
+            Cut::HalfOpen => reason == SocketLoss::Silent,
         };
         assert!(as_cut, "{cut:?}: {reason:?}");
         assert!(client.expect_connected().is_some());
         slack.say(None, "and after it");
-        slack.wait_for_all_acked(PATIENCE);
+        slack.wait_for_all_acked(TIMEOUT);
         assert_eq!(slack.sockets().len(), 2, "{cut:?}");
         check_clean(&slack);
     }
@@ -241,7 +241,7 @@ fn a_socket_that_breaks_is_replaced() {
 #[test]
 fn a_slack_that_is_away_for_a_while_is_found_again() {
     let slack = start();
-    let client = Client::start(&slack);
+    let client = SocketModeClient::start(&slack);
     client.expect_connected();
     slack.down();
     assert!(matches!(client.next(), SocketEvent::Lost { .. }));
@@ -259,7 +259,7 @@ fn a_slack_that_is_away_for_a_while_is_found_again() {
         }
     };
     assert!(gap > Some(Duration::ZERO), "{gap:?}");
-    let events = slack.wait_for_all_acked(PATIENCE);
+    let events = slack.wait_for_all_acked(TIMEOUT);
     assert!(events[0].acked_attempt > Some(0), "{events:?}");
     assert_eq!(client.kept()[0].retry_attempt, events[0].acked_attempt.unwrap());
     check_clean(&slack);
@@ -268,11 +268,11 @@ fn a_slack_that_is_away_for_a_while_is_found_again() {
 #[test]
 fn an_envelope_that_comes_twice_is_handed_over_and_acked_twice() {
     let slack = start();
-    let client = Client::start(&slack);
+    let client = SocketModeClient::start(&slack);
     client.expect_connected();
-    slack.shape([Shape::Twice]);
+    slack.shape([EnvelopeShape::Twice]);
     slack.say(None, "twice");
-    wait_until(PATIENCE, "two acks", || (slack.acks().len() == 2).then_some(()));
+    wait_until(TIMEOUT, "two acks", || (slack.acks().len() == 2).then_some(()));
     let kept = client.kept();
     assert_eq!(kept[0].envelope_id, kept[1].envelope_id);
     check_clean(&slack);
@@ -282,11 +282,11 @@ fn an_envelope_that_comes_twice_is_handed_over_and_acked_twice() {
 #[test]
 fn a_message_that_is_larger_than_the_limit_ends_its_socket() {
     let slack = start();
-    let client = Client::start(&slack);
+    let client = SocketModeClient::start(&slack);
     client.expect_connected();
-    slack.wait_for_sockets(1, PATIENCE);
+    slack.wait_for_sockets(1, TIMEOUT);
     slack.send_text(&" ".repeat((16 << 20) + 1));
-    let SocketEvent::Lost { reason: Loss::Broken { cause } } = client.next() else {
+    let SocketEvent::Lost { reason: SocketLoss::Broken { cause } } = client.next() else {
         panic!("not broken")
     };
     assert!(cause.starts_with("Space limit exceeded: Message too long"), "{cause}");
@@ -297,9 +297,9 @@ fn a_message_that_is_larger_than_the_limit_ends_its_socket() {
 #[test]
 fn junk_big_and_fragmented_messages_are_no_reason_to_reconnect() {
     let slack = start();
-    let client = Client::start(&slack);
+    let client = SocketModeClient::start(&slack);
     client.expect_connected();
-    slack.wait_for_sockets(1, PATIENCE);
+    slack.wait_for_sockets(1, TIMEOUT);
     for junk in ["not JSON", "[]", r#"{"type":"mystery"}"#, r#"{"type":"#, "\u{0}", "{}"] {
         assert_eq!(slack.send_text(junk), 1);
     }
@@ -308,9 +308,9 @@ fn junk_big_and_fragmented_messages_are_no_reason_to_reconnect() {
     slack.raise_other("from_the_future", Value::Null);
     let big = "é".repeat(3 << 19);
     slack.say(None, &big);
-    slack.shape([Shape::Whole, Shape::Whole, Shape::Fragments(7)]);
+    slack.shape([EnvelopeShape::Whole, EnvelopeShape::Whole, EnvelopeShape::Fragments(7)]);
     slack.say(None, "日本語");
-    slack.wait_for_all_acked(PATIENCE);
+    slack.wait_for_all_acked(TIMEOUT);
     let kept = client.kept();
     let texts: Vec<&str> =
         kept.iter().filter_map(|kept| kept.payload["event"]["text"].as_str()).collect();
@@ -323,7 +323,7 @@ fn junk_big_and_fragmented_messages_are_no_reason_to_reconnect() {
 fn a_refused_token_is_told_once_with_a_hint_and_nothing_is_tried_until_asked() {
     let slack = start();
     let wrong = Token::parse(TokenKind::App, "xapp-wrong").unwrap();
-    let client = Client::with(&slack, Timing::hastened(1_000), wrong, |_| Accept::Kept);
+    let client = SocketModeClient::with(&slack, Timing::scaled(1_000), wrong, |_| Accept::Kept);
     let SocketEvent::Fatal { error, hint } = client.next() else { panic!() };
     insta::assert_snapshot!(error, @"Slack refused the call (`invalid_auth`)");
     insta::assert_snapshot!(hint.unwrap(), @"copy the token anew from the app's page at api.slack.com/apps: `xoxb-` is under OAuth & Permissions, `xapp-` under Basic Information");
@@ -338,8 +338,8 @@ fn a_refused_token_is_told_once_with_a_hint_and_nothing_is_tried_until_asked() {
 #[test]
 fn slacks_wish_to_wait_is_obeyed() {
     let slack = start();
-    slack.fail("apps.connections.open", [Fault::RateLimited(1)]);
-    let client = Client::start(&slack);
+    slack.fail("apps.connections.open", [SlackFault::RateLimited(1)]);
+    let client = SocketModeClient::start(&slack);
     let SocketEvent::Retrying { after, error } = client.next() else { panic!() };
     assert!(after >= Duration::from_secs(1), "{after:?}");
     assert_eq!(error.to_string(), "Slack asks to wait 1 s");
@@ -353,20 +353,20 @@ fn slacks_wish_to_wait_is_obeyed() {
 fn what_may_pass_by_itself_is_tried_again_for_ever() {
     let slack = start();
     let faults = [
-        Fault::Status(When::Before, 500),
-        Fault::Status(When::Before, 408),
-        Fault::Html,
-        Fault::BrokenJson,
-        Fault::CutBody,
-        Fault::Reset(When::Before),
-        Fault::Refuse,
-        Fault::Error(When::Before, "internal_error".to_owned()),
-        Fault::Error(When::Before, "team_added_to_org".to_owned()),
-        Fault::Error(When::Before, "something_new".to_owned()),
+        SlackFault::Status(FaultMoment::Before, 500),
+        SlackFault::Status(FaultMoment::Before, 408),
+        SlackFault::Html,
+        SlackFault::BrokenJson,
+        SlackFault::CutBody,
+        SlackFault::Reset(FaultMoment::Before),
+        SlackFault::Refuse,
+        SlackFault::Error(FaultMoment::Before, "internal_error".to_owned()),
+        SlackFault::Error(FaultMoment::Before, "team_added_to_org".to_owned()),
+        SlackFault::Error(FaultMoment::Before, "something_new".to_owned()),
     ];
     let count = faults.len();
     slack.fail("apps.connections.open", faults);
-    let client = Client::with(&slack, Timing::hastened(100), app_token(), |_| Accept::Kept);
+    let client = SocketModeClient::with(&slack, Timing::scaled(100), app_token(), |_| Accept::Kept);
     for number in 0..count {
         let event = client.next();
         assert!(matches!(event, SocketEvent::Retrying { .. }), "{number}: {event:?}");
@@ -384,7 +384,7 @@ fn a_socket_without_hello_is_a_failure() {
         Greeting::Status(503),
         Greeting::Late(Duration::from_millis(50)),
     ]);
-    let client = Client::start(&slack);
+    let client = SocketModeClient::start(&slack);
     let errors: Vec<String> = (0..3)
         .map(|_| match client.next() {
             SocketEvent::Retrying { error, .. } => error.to_string(),
@@ -408,9 +408,10 @@ fn too_many_sockets_and_a_switched_off_socket_mode_are_told() {
         ("link_disabled", SocketWarning::SocketModeOff),
     ] {
         let slack = start();
-        let client = Client::with(&slack, Timing::hastened(50), app_token(), |_| Accept::Kept);
+        let client =
+            SocketModeClient::with(&slack, Timing::scaled(50), app_token(), |_| Accept::Kept);
         client.expect_connected();
-        slack.wait_for_sockets(1, PATIENCE);
+        slack.wait_for_sockets(1, TIMEOUT);
         slack.disconnect(reason);
         assert_eq!(client.next(), SocketEvent::Warning(warning));
         assert!(client.expect_connected().is_some());
@@ -425,9 +426,9 @@ fn too_many_sockets_and_a_switched_off_socket_mode_are_told() {
 #[test]
 fn another_program_with_the_same_token_is_warned_of() {
     let slack = start();
-    let first = Client::start(&slack);
+    let first = SocketModeClient::start(&slack);
     first.expect_connected();
-    let second = Client::start(&slack);
+    let second = SocketModeClient::start(&slack);
     second.expect_connected();
     let warning = SocketWarning::OtherConnections { num_connections: 2, ours: 1 };
     assert_eq!(second.next(), SocketEvent::Warning(warning));
@@ -436,12 +437,12 @@ fn another_program_with_the_same_token_is_warned_of() {
 #[test]
 fn a_stop_closes_the_socket_and_nothing_is_handed_over_after_it() {
     let slack = start();
-    let mut client = Client::start(&slack);
+    let mut client = SocketModeClient::start(&slack);
     client.expect_connected();
     slack.say(None, "before");
-    slack.wait_for_all_acked(PATIENCE);
+    slack.wait_for_all_acked(TIMEOUT);
     client.stop();
-    wait_until(PATIENCE, "a closed socket", || {
+    wait_until(TIMEOUT, "a closed socket", || {
         (slack.sockets()[0].state == SocketState::Closed).then_some(())
     });
     slack.say(None, "after");
@@ -458,18 +459,21 @@ fn a_stop_waits_for_nobody() {
     for place in ["address", "hello", "back-off"] {
         let slack = start();
         match place {
-            "address" => slack.fail("apps.connections.open", [Fault::Hang(When::Before)]),
+            "address" => {
+                slack.fail("apps.connections.open", [SlackFault::Hang(FaultMoment::Before)])
+            }
             "hello" => slack.greet([Greeting::Never]),
             _ => slack.down(),
         }
-        let mut client = Client::with(&slack, Timing::default(), app_token(), |_| Accept::Kept);
+        let mut client =
+            SocketModeClient::with(&slack, Timing::default(), app_token(), |_| Accept::Kept);
         match place {
             "back-off" => {
                 for _ in 0..3 {
                     client.next();
                 }
             }
-            _ => drop(slack.wait_for_calls("apps.connections.open", 1, PATIENCE)),
+            _ => drop(slack.wait_for_calls("apps.connections.open", 1, TIMEOUT)),
         }
         let started = Instant::now();
         client.stop();

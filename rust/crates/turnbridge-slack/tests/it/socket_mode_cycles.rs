@@ -10,11 +10,16 @@ use testkit::{SlackApi, SlackSetup};
 use turnbridge_slack::{Accept, Timing};
 
 use crate::app_token;
-use crate::socket_mode::{Client, PATIENCE, check_clean};
+use crate::socket_mode::{SocketModeClient, TIMEOUT, check_clean};
 
 /// Runs the cycles, a kill and a refresh in turn, with an event every `interval`. Returns the
 /// result of each event.
-fn cycle(slack: &SlackApi, client: &Client, cycles: u32, interval: Duration) -> Vec<EventFate> {
+fn cycle(
+    slack: &SlackApi,
+    client: &SocketModeClient,
+    cycles: u32,
+    interval: Duration,
+) -> Vec<EventFate> {
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
@@ -24,7 +29,7 @@ fn cycle(slack: &SlackApi, client: &Client, cycles: u32, interval: Duration) -> 
             }
         });
         for number in 0..cycles {
-            slack.wait_for_sockets(1, PATIENCE);
+            slack.wait_for_sockets(1, TIMEOUT);
             thread::sleep(interval * 7);
             match number % 4 {
                 0 => slack.kill(Cut::Reset),
@@ -34,10 +39,10 @@ fn cycle(slack: &SlackApi, client: &Client, cycles: u32, interval: Duration) -> 
             };
             thread::sleep(interval * 7);
         }
-        slack.wait_for_sockets(1, PATIENCE);
+        slack.wait_for_sockets(1, TIMEOUT);
         is_over.store(true, Ordering::SeqCst);
     });
-    let events = slack.wait_for_all_acked(PATIENCE);
+    let events = slack.wait_for_all_acked(TIMEOUT);
     let kept: BTreeSet<String> =
         client.kept().into_iter().filter_map(|kept| kept.event_id).collect();
     assert_eq!(kept, events.iter().map(|event| event.event_id.clone()).collect());
@@ -49,7 +54,7 @@ fn cycle(slack: &SlackApi, client: &Client, cycles: u32, interval: Duration) -> 
 #[test]
 fn ten_kills_and_refreshes_under_traffic_lose_nothing() {
     let slack = SlackApi::start(SlackSetup::default());
-    let client = Client::start(&slack);
+    let client = SocketModeClient::start(&slack);
     let events = cycle(&slack, &client, 10, Duration::from_millis(10));
     assert!(events.len() > 100, "{}", events.len());
 }
@@ -65,7 +70,7 @@ fn fifty_kills_and_refreshes_at_slacks_own_pace_make_nothing_late() {
         ..SlackSetup::default()
     };
     let slack = SlackApi::start(setup);
-    let client = Client::with(&slack, Timing::default(), app_token(), |_| Accept::Kept);
+    let client = SocketModeClient::with(&slack, Timing::default(), app_token(), |_| Accept::Kept);
     let events = cycle(&slack, &client, 50, Duration::from_millis(50));
     assert!(events.len() > 500, "{}", events.len());
     // The first retry comes immediately; a later one would be a minute late.

@@ -8,7 +8,7 @@ use testkit::{SlackApi, SlackSetup, wait_until};
 
 use crate::child::listen_in_child;
 use crate::proxy::Proxy;
-use crate::socket_mode::{PATIENCE, check_clean};
+use crate::socket_mode::{TIMEOUT, check_clean};
 
 /// Listens in a separate process, and sends it a message as soon as it listens.
 fn listen(slack: &SlackApi, folder: &Path, url: &str, variables: &[(&str, &str)]) -> String {
@@ -17,7 +17,7 @@ fn listen(slack: &SlackApi, folder: &Path, url: &str, variables: &[(&str, &str)]
     let variables = [&[("SSL_CERT_FILE", file.to_str().unwrap())], variables].concat();
     thread::scope(|scope| {
         let child = scope.spawn(|| listen_in_child(folder, url, &variables));
-        slack.wait_for_sockets(1, PATIENCE);
+        slack.wait_for_sockets(1, TIMEOUT);
         slack.say(None, "over TLS");
         child.join().unwrap()
     })
@@ -30,8 +30,8 @@ fn port(slack: &SlackApi) -> u16 {
 
 #[track_caller]
 fn check_one_clean_socket(slack: &SlackApi) {
-    slack.wait_for_all_acked(PATIENCE);
-    wait_until(PATIENCE, "a closed socket", || {
+    slack.wait_for_all_acked(TIMEOUT);
+    wait_until(TIMEOUT, "a closed socket", || {
         (slack.sockets().pop()?.state == SocketState::Closed).then_some(())
     });
     assert_eq!(slack.sockets().len(), 1);

@@ -13,7 +13,7 @@ use rustls::pki_types::PrivateKeyDer;
 use tempfile::TempDir;
 
 use crate::child::call_in_child;
-use crate::support::server::{Reply, Server};
+use crate::support::server::{ScriptedServer, ServerReply};
 
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
@@ -23,14 +23,14 @@ pub const TEAM: &str = r#"{"ok":true,"team":"over TLS"}"#;
 pub const ALIAS: &str = "0x7f000001";
 
 /// An authority of the test, and a certificate by it.
-pub struct Authority {
+pub struct CertificateAuthority {
     pub folder: TempDir,
     pub file: PathBuf,
     pub server: Arc<ServerConfig>,
 }
 
-impl Authority {
-    pub fn new() -> Authority {
+impl CertificateAuthority {
+    pub fn new() -> CertificateAuthority {
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         // Only their signatures would distinguish two authorities of one name.
         let name = format!("authority {}", COUNT.fetch_add(1, Ordering::Relaxed));
@@ -53,11 +53,11 @@ impl Authority {
         let folder = TempDir::new().unwrap();
         let file = folder.path().join("authority.pem");
         std::fs::write(&file, issuer.pem()).unwrap();
-        Authority { folder, file, server: Arc::new(server) }
+        CertificateAuthority { folder, file, server: Arc::new(server) }
     }
 
-    pub fn serve(&self, replies: impl IntoIterator<Item = Reply>) -> Server {
-        Server::playing_with_tls(replies, self.server.clone())
+    pub fn serve(&self, replies: impl IntoIterator<Item = ServerReply>) -> ScriptedServer {
+        ScriptedServer::playing_with_tls(replies, self.server.clone())
     }
 
     pub fn call(&self, url: &str, variables: &[(&str, &str)]) -> String {
@@ -69,17 +69,17 @@ impl Authority {
 
 #[test]
 fn an_authority_in_ssl_cert_file_is_trusted() {
-    let authority = Authority::new();
-    let server = authority.serve([Reply::json(TEAM)]);
+    let authority = CertificateAuthority::new();
+    let server = authority.serve([ServerReply::json(TEAM)]);
     let url = format!("https://127.0.0.1:{}/api/", server.port);
     assert_eq!(authority.call(&url, &[]), "hello over TLS");
 }
 
 #[test]
 fn an_unknown_authority_gets_no_request() {
-    let server = Authority::new().serve([Reply::json(TEAM)]);
+    let server = CertificateAuthority::new().serve([ServerReply::json(TEAM)]);
     let url = format!("https://127.0.0.1:{}/api/", server.port);
-    insta::assert_snapshot!(Authority::new().call(&url, &[]), @r"
+    insta::assert_snapshot!(CertificateAuthority::new().call(&url, &[]), @r"
     Slack could not be reached: its certificate is not trusted: invalid peer certificate: UnknownIssuer
     hint: if your company inspects TLS, add its certificate to the system's, or name it in `SSL_CERT_FILE`
     ");
@@ -88,8 +88,8 @@ fn an_unknown_authority_gets_no_request() {
 
 #[test]
 fn a_certificate_for_another_name_gets_no_request() {
-    let authority = Authority::new();
-    let server = authority.serve([Reply::json(TEAM)]);
+    let authority = CertificateAuthority::new();
+    let server = authority.serve([ServerReply::json(TEAM)]);
     let outcome = authority.call(&format!("https://localhost:{}/", server.port), &[]);
     assert!(
         outcome.starts_with("Slack could not be reached: its certificate is not trusted:"),
@@ -107,7 +107,7 @@ fn a_connection_that_ends_during_the_handshake_has_sent_nothing() {
             let _ = stream.read(&mut [0; 16]);
         }
     });
-    let outcome = Authority::new().call(&url, &[]);
+    let outcome = CertificateAuthority::new().call(&url, &[]);
     assert!(outcome.starts_with("Slack could not be reached: "), "{outcome}");
 }
 
@@ -115,7 +115,7 @@ fn a_connection_that_ends_during_the_handshake_has_sent_nothing() {
 fn a_handshake_that_does_not_end_has_sent_nothing() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("https://127.0.0.1:{}/", listener.local_addr().unwrap().port());
-    let outcome = Authority::new().call(&url, &[("TEST_CONNECT_TIMEOUT", "200")]);
+    let outcome = CertificateAuthority::new().call(&url, &[("TEST_CONNECT_TIMEOUT", "200")]);
     insta::assert_snapshot!(outcome, @r"
     Slack could not be reached: no answer in time
     hint: -
@@ -124,8 +124,8 @@ fn a_handshake_that_does_not_end_has_sent_nothing() {
 
 #[test]
 fn an_answer_that_is_lost_over_tls_is_ambiguous() {
-    let authority = Authority::new();
-    let server = authority.serve([Reply::CloseAfterReading]);
+    let authority = CertificateAuthority::new();
+    let server = authority.serve([ServerReply::CloseAfterReading]);
     let outcome = authority.call(&format!("https://127.0.0.1:{}/", server.port), &[]);
     assert!(outcome.starts_with("Slack gave no clear answer: "), "{outcome}");
 }

@@ -24,11 +24,11 @@ impl Drop for FileLock {
 }
 
 impl FileLock {
-    /// Returns `TimedOut` if another process has held the lock for all of `patience`.
-    pub fn acquire(path: &Path, patience: Duration) -> io::Result<FileLock> {
+    /// Returns `TimedOut` if another process has held the lock for all of `timeout`.
+    pub fn acquire(path: &Path, timeout: Duration) -> io::Result<FileLock> {
         loop {
             let file = open(path)?;
-            wait_for(&file, patience)?;
+            wait_for(&file, timeout)?;
             // The process that removes old files may have removed this one during the wait. Then
             // this lock is on a file that no other process will open.
             if is_still_at(&file, path) {
@@ -76,8 +76,8 @@ fn try_lock(file: &File) -> io::Result<bool> {
 /// its place would cost every hook 70 KB of executable. The holder needs a fraction of a
 /// millisecond, so few processes poll for long. Where many do, on a busy machine, they must not
 /// keep the holder from running.
-fn wait_for(file: &File, patience: Duration) -> io::Result<()> {
-    let deadline = Instant::now() + patience;
+fn wait_for(file: &File, timeout: Duration) -> io::Result<()> {
+    let deadline = Instant::now() + timeout;
     let mut pause = Duration::from_micros(100);
     while !try_lock(file)? {
         if Instant::now() >= deadline {

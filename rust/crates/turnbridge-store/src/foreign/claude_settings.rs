@@ -4,7 +4,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use turnbridge_core::agents::claude::sandbox::{Layer, LayerValue, Silence, sandbox_value};
+use turnbridge_core::agents::claude::sandbox::{Layer, LayerValue, UnsetReason, sandbox_value};
 
 use crate::files::bounded_file;
 use crate::paths::claude_config_dir;
@@ -67,13 +67,13 @@ pub fn sandbox_in(path: &Path) -> LayerValue {
     match bounded_file::read(path, LONGEST) {
         Ok(contents) => sandbox_value(&contents),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            LayerValue::Silent(Silence::Absent)
+            LayerValue::Silent(UnsetReason::Absent)
         }
         // A path below a file that is no folder cannot exist.
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
-            LayerValue::Silent(Silence::Absent)
+            LayerValue::Silent(UnsetReason::Absent)
         }
-        Err(_) => LayerValue::Silent(Silence::Unreadable),
+        Err(_) => LayerValue::Silent(UnsetReason::Unreadable),
     }
 }
 
@@ -86,11 +86,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let silent = LayerValue::Silent;
         let path = folder.path().join("settings.json");
-        assert_eq!(sandbox_in(&path), silent(Silence::Absent));
+        assert_eq!(sandbox_in(&path), silent(UnsetReason::Absent));
         std::fs::write(&path, r#"{"sandbox":{"enabled":true}}"#).unwrap();
         assert_eq!(sandbox_in(&path), LayerValue::Enabled);
-        assert_eq!(sandbox_in(&path.join("x")), silent(Silence::Absent));
-        assert_eq!(sandbox_in(folder.path()), silent(Silence::Unreadable));
+        assert_eq!(sandbox_in(&path.join("x")), silent(UnsetReason::Absent));
+        assert_eq!(sandbox_in(folder.path()), silent(UnsetReason::Unreadable));
     }
 
     #[test]
@@ -137,10 +137,10 @@ mod tests {
         assert_eq!(sandbox_in(&link), LayerValue::Disabled);
         let turn = folder.path().join("loop.json");
         std::os::unix::fs::symlink("loop.json", &turn).unwrap();
-        assert_eq!(sandbox_in(&turn), LayerValue::Silent(Silence::Unreadable));
+        assert_eq!(sandbox_in(&turn), LayerValue::Silent(UnsetReason::Unreadable));
         let pipe = folder.path().join("pipe.json");
         let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
         assert!(made.success());
-        assert_eq!(sandbox_in(&pipe), LayerValue::Silent(Silence::Unreadable));
+        assert_eq!(sandbox_in(&pipe), LayerValue::Silent(UnsetReason::Unreadable));
     }
 }

@@ -7,15 +7,15 @@ use std::time::SystemTime;
 
 use turnbridge_core::agents::codex::codex_binding::Rollout;
 use turnbridge_core::agents::codex::rollout::{self, RolloutEvent};
-use turnbridge_core::agents::codex::rollout_prompt::{Prompt, PromptSearch};
+use turnbridge_core::agents::codex::rollout_prompt::{PromptSearch, RolloutPrompt};
 use turnbridge_core::agents::codex::rollout_tail::{self, LastTurn};
 use turnbridge_core::agents::codex::rollout_wire::{
-    Line, Record, RolloutReader, ThreadMeta, parse_line,
+    RolloutLine, RolloutReader, RolloutRecord, ThreadMeta, parse_line,
 };
 use turnbridge_core::ids::is_uuid;
 
 use crate::files::bounded_file;
-use crate::foreign::codex_lock::{self, Writer};
+use crate::foreign::codex_lock::{self, ThreadWriter};
 
 /// The folders of rollouts below Codex's folder.
 const FOLDERS: [&str; 2] = ["sessions", "archived_sessions"];
@@ -63,7 +63,7 @@ pub fn home_of(rollout: &Path) -> Option<PathBuf> {
 /// Returns the first record of a rollout, or `None` if it is no readable session_meta.
 pub fn read_meta(path: &Path) -> io::Result<Option<ThreadMeta>> {
     Ok(read_first(path)?.and_then(|line| match line.record {
-        Record::SessionMeta(meta) => Some(meta),
+        RolloutRecord::SessionMeta(meta) => Some(meta),
         _ => None,
     }))
 }
@@ -72,7 +72,7 @@ pub fn read_meta(path: &Path) -> io::Result<Option<ThreadMeta>> {
 pub fn read_rollout(path: &Path) -> Option<Rollout> {
     let line = read_first(path).ok().flatten()?;
     match &line.record {
-        Record::SessionMeta(meta) => Rollout::of(meta, line.at),
+        RolloutRecord::SessionMeta(meta) => Rollout::of(meta, line.at),
         _ => None,
     }
 }
@@ -83,7 +83,7 @@ pub fn written_since(codex_home: &Path, since: SystemTime) -> Vec<PathBuf> {
     all.into_iter().filter(|(at, _)| *at >= since).map(|(_, path)| path).collect()
 }
 
-fn read_first(path: &Path) -> io::Result<Option<Line>> {
+fn read_first(path: &Path) -> io::Result<Option<RolloutLine>> {
     let mut first = None;
     let mut file = bounded_file::open(path)?.0.take(LONGEST_META);
     let mut reader = RolloutReader::default();
@@ -123,7 +123,7 @@ pub fn is_turn_left(path: &Path, thread_id: &str) -> bool {
 
 /// Returns whether a Codex has the thread of this rollout open.
 pub fn is_held(path: &Path, thread_id: &str) -> bool {
-    home_of(path).is_some_and(|home| codex_lock::writer(&home, thread_id) == Writer::Held)
+    home_of(path).is_some_and(|home| codex_lock::writer(&home, thread_id) == ThreadWriter::Held)
 }
 
 /// Returns the reviewer of requests in the last turn: `user`, `auto_review`. Returns `None` if the
@@ -133,7 +133,7 @@ pub fn approvals_reviewer(path: &Path) -> Option<String> {
 }
 
 /// Searches the end of the file, and goes further back if it finds nothing: a turn may be long.
-fn in_tail<T>(path: &Path, look: impl Fn(Vec<Line>) -> Option<T>) -> Option<T> {
+fn in_tail<T>(path: &Path, look: impl Fn(Vec<RolloutLine>) -> Option<T>) -> Option<T> {
     for window in WINDOWS {
         let (tail, length) = bounded_file::read_tail(path, window).ok()?;
         let begins_in_line = length > window;
@@ -147,13 +147,13 @@ fn in_tail<T>(path: &Path, look: impl Fn(Vec<Line>) -> Option<T>) -> Option<T> {
 }
 
 /// Returns the user's last prompt of the turn, or of the last turn.
-pub fn prompt_of(path: &Path, turn_id: Option<&str>) -> io::Result<Option<Prompt>> {
+pub fn prompt_of(path: &Path, turn_id: Option<&str>) -> io::Result<Option<RolloutPrompt>> {
     for window in WINDOWS {
         let (tail, length) = bounded_file::read_tail(path, window)?;
         let begins_in_line = length > window;
         let lines = tail.split(|byte| *byte == b'\n').skip(usize::from(begins_in_line));
         let mut search = PromptSearch::new(turn_id);
-        lines.for_each(|line| search.take(parse_line(line)));
+        lines.for_each(|line| search.read_line(parse_line(line)));
         let found = search.finish();
         if found.is_some() || !begins_in_line {
             return Ok(found);
@@ -166,7 +166,7 @@ pub fn prompt_of(path: &Path, turn_id: Option<&str>) -> io::Result<Option<Prompt
     loop {
         match file.read(&mut chunk)? {
             0 => break,
-            length => reader.feed(&chunk[..length], |line| search.take(line)),
+            length => reader.feed(&chunk[..length], |line| search.read_line(line)),
         }
     }
     Ok(search.finish())

@@ -13,27 +13,27 @@ const LONGEST: u64 = 4 << 20;
 
 /// A switch and the file that contains it.
 #[derive(Debug, Clone)]
-pub struct Setting {
+pub struct GateSetting {
     pub path: PathBuf,
     pub switch: Switch,
 }
 
 /// Returns `[gate] KEY` of Turnbridge's config, or `None` without a home.
-pub fn in_config(config: &ConfigText, key: &str) -> Option<Setting> {
+pub fn in_config(config: &ConfigText, key: &str) -> Option<GateSetting> {
     let switch = match config.get() {
         Ok(text) => config_switch(text, key),
         Err(error) if is_absent(error) => Switch::Absent,
         Err(_) => Switch::Invalid,
     };
-    Some(Setting { path: config_file()?, switch })
+    Some(GateSetting { path: config_file()?, switch })
 }
 
 /// Returns `CVI_ENABLED` of the original plugin's config.
-pub fn in_cvi_config() -> Option<Setting> {
+pub fn in_cvi_config() -> Option<GateSetting> {
     let path = cvi_config_file()?;
     let switch = match bounded_file::read_if_there(&path, LONGEST) {
         Ok(contents) => contents.map_or(Switch::Absent, |contents| cvi_switch(&contents)),
         Err(_) => Switch::Invalid,
     };
-    Some(Setting { path, switch })
+    Some(GateSetting { path, switch })
 }

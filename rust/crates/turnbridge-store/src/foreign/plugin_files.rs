@@ -26,7 +26,7 @@ struct Servers {
 }
 
 #[derive(Deserialize)]
-struct Settings {
+struct PluginSettings {
     #[serde(default, rename = "enabledPlugins")]
     plugins: BTreeMap<String, IgnoredAny>,
     #[serde(default, rename = "extraKnownMarketplaces")]
@@ -65,6 +65,6 @@ fn has_our_server(servers: &[u8]) -> bool {
 /// Returns whether the settings bring a plugin by Turnbridge's name, or a marketplace. The names of
 /// a marketplace's plugins are in other files.
 fn brings_plugins(settings: &[u8]) -> bool {
-    let Ok(settings) = serde_json::from_slice::<Settings>(settings) else { return true };
+    let Ok(settings) = serde_json::from_slice::<PluginSettings>(settings) else { return true };
     !settings.marketplaces.is_empty() || settings.plugins.keys().any(|key| is_own_plugin_key(key))
 }

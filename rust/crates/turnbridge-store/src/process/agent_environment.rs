@@ -20,7 +20,7 @@ use turnbridge_core::system::environment_rules::{
 
 use crate::paths::{StatePaths, config_file};
 use crate::process::system_home::system_home;
-use crate::process::{self, Caller};
+use crate::process::{self, CallingProcess};
 
 /// The variables that are replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,7 +61,7 @@ pub fn ignored() -> &'static [String] {
 
 /// Returns whether an agent called: by the caller's name, or because Claude Code sets the variable
 /// for every hook, which a project cannot undo.
-fn is_called_by_agent(caller: Option<&Caller>, scope: Scope) -> bool {
+fn is_called_by_agent(caller: Option<&CallingProcess>, scope: Scope) -> bool {
     let is_said = || std::env::var_os("CLAUDECODE").is_some_and(|value| !value.is_empty());
     caller.is_some_and(|caller| is_agent(&caller.name)) || scope != Scope::Command && is_said()
 }
@@ -85,7 +85,7 @@ fn take_over_from_an_agent(scope: Scope, ignored: &mut BTreeSet<String>) -> bool
 /// Adopts the certificates of the first agent, which the user started. An agent that another one
 /// has started may have a project's variables, and with its certificates another program on the way
 /// could read the tokens.
-fn take_over_certificates(agents: &[Caller]) -> Vec<String> {
+fn take_over_certificates(agents: &[CallingProcess]) -> Vec<String> {
     let [_, .., first] = agents else { return Vec::new() };
     let start = process::start_environment(first.process).unwrap_or_default();
     let value = |name: &str| start.iter().find(|(own, _)| own == name).map(|(_, value)| value);

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::Read;
 
-use super::{ProcessInfo, Standing};
+use super::{ProcessInfo, ProcessStatus};
 
 pub const CAN_INSPECT: bool = true;
 
@@ -42,9 +42,9 @@ fn parse_stat(stat: &str) -> Option<ProcessInfo> {
     let (_, name) = head.split_once('(')?;
     let mut fields = rest.split_ascii_whitespace();
     let standing = match fields.next()? {
-        "Z" | "X" | "x" => Standing::Ended,
-        "T" | "t" => Standing::Stopped,
-        _ => Standing::Running,
+        "Z" | "X" | "x" => ProcessStatus::Ended,
+        "T" | "t" => ProcessStatus::Stopped,
+        _ => ProcessStatus::Running,
     };
     let parent = fields.next()?.parse().ok()?;
     let group = fields.next()?.parse().ok()?;
@@ -92,7 +92,7 @@ mod tests {
         let stat = "42 (a (b) c) T 7 8 1 34816 9 4194560 1 2 3 4 5 6 7 8 20 0 1 0 987654 1 2 3";
         let info = parse_stat(stat).unwrap();
         assert_eq!((info.parent, info.start, info.name.as_str()), (7, 987_654, "a (b) c"));
-        assert_eq!((info.standing, info.group), (Standing::Stopped, 8));
+        assert_eq!((info.standing, info.group), (ProcessStatus::Stopped, 8));
         assert_eq!((info.terminal, info.foreground), (34_816, Some(9)));
         assert!(parse_stat("42 (x) S 7").is_none());
         assert!(parse_stat("").is_none());

@@ -1,6 +1,6 @@
 //! macOS: uses `proc_pidinfo`.
 
-use super::{ProcessInfo, Standing};
+use super::{ProcessInfo, ProcessStatus};
 
 pub const CAN_INSPECT: bool = true;
 
@@ -26,9 +26,9 @@ pub fn inspect(pid: u32) -> Option<ProcessInfo> {
         start: info.pbi_start_tvsec * 1_000_000 + info.pbi_start_tvusec,
         name: String::from_utf8_lossy(&name).into_owned(),
         standing: match info.pbi_status {
-            libc::SZOMB => Standing::Ended,
-            libc::SSTOP => Standing::Stopped,
-            _ => Standing::Running,
+            libc::SZOMB => ProcessStatus::Ended,
+            libc::SSTOP => ProcessStatus::Stopped,
+            _ => ProcessStatus::Running,
         },
         group: info.pbi_pgid,
         // Without a terminal all bits are set.

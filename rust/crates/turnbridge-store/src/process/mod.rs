@@ -2,7 +2,7 @@
 //! so only a pid with its start time identifies a process.
 
 pub mod agent_environment;
-pub mod companion;
+pub mod detached_process;
 pub mod system_home;
 pub mod terminal_holder;
 
@@ -40,7 +40,7 @@ const MOST_ANCESTORS: usize = 64;
 
 /// The process that called this one.
 #[derive(Debug, Clone)]
-pub struct Caller {
+pub struct CallingProcess {
     pub process: ProcessKey,
     pub name: String,
 }
@@ -49,7 +49,7 @@ pub(crate) struct ProcessInfo {
     pub(crate) parent: u32,
     pub(crate) start: u64,
     name: String,
-    pub(crate) standing: Standing,
+    pub(crate) standing: ProcessStatus,
     #[cfg(unix)]
     pub(crate) group: u32,
     /// The device number of its terminal; 0 without one.
@@ -61,7 +61,7 @@ pub(crate) struct ProcessInfo {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum ProcessStatus {
     Running,
     /// Stopped by a signal (Ctrl-Z), until another signal continues it.
     Stopped,
@@ -80,12 +80,15 @@ pub fn calling_agent() -> ProcessKey {
 
 /// Returns the calling agent with its name. It is searched for once, because later it may have
 /// ended, and this process may have another parent.
-pub fn caller() -> Option<&'static Caller> {
-    static CALLER: OnceLock<Option<Caller>> = OnceLock::new();
+pub fn caller() -> Option<&'static CallingProcess> {
+    static CALLER: OnceLock<Option<CallingProcess>> = OnceLock::new();
     CALLER.get_or_init(|| find_caller(platform::parent_id(), platform::inspect)).as_ref()
 }
 
-fn find_caller(parent: u32, inspect: impl Fn(u32) -> Option<ProcessInfo>) -> Option<Caller> {
+fn find_caller(
+    parent: u32,
+    inspect: impl Fn(u32) -> Option<ProcessInfo>,
+) -> Option<CallingProcess> {
     let mut pid = parent;
     for _ in 0..6 {
         let info = inspect(pid)?;
@@ -95,7 +98,7 @@ fn find_caller(parent: u32, inspect: impl Fn(u32) -> Option<ProcessInfo>) -> Opt
             return None;
         }
         if !is_wrapper(&info.name) {
-            return Some(Caller {
+            return Some(CallingProcess {
                 process: ProcessKey { pid, start: info.start },
                 name: info.name,
             });
@@ -106,9 +109,9 @@ fn find_caller(parent: u32, inspect: impl Fn(u32) -> Option<ProcessInfo>) -> Opt
 }
 
 /// Returns the processes above this one whose names `is_wanted` accepts, nearest first.
-pub fn ancestors(is_wanted: impl Fn(&str) -> bool) -> Vec<Caller> {
+pub fn ancestors(is_wanted: impl Fn(&str) -> bool) -> Vec<CallingProcess> {
     let wanted = chain_from(platform::parent_id()).filter(|(_, info)| is_wanted(&info.name));
-    let caller = |(pid, info): (u32, ProcessInfo)| Caller {
+    let caller = |(pid, info): (u32, ProcessInfo)| CallingProcess {
         process: ProcessKey { pid, start: info.start },
         name: info.name,
     };
@@ -178,7 +181,7 @@ pub fn liveness(process: ProcessKey) -> Liveness {
         return Liveness::Unknown;
     }
     match platform::inspect(process.pid) {
-        Some(info) if info.start == process.start && info.standing != Standing::Ended => {
+        Some(info) if info.start == process.start && info.standing != ProcessStatus::Ended => {
             Liveness::Alive
         }
         Some(_) => Liveness::Gone,
@@ -190,7 +193,7 @@ pub fn liveness(process: ProcessKey) -> Liveness {
 /// Returns whether a signal has stopped the process (`kill -STOP`, Ctrl-Z). It does nothing until
 /// another signal continues it.
 pub fn is_suspended(pid: u32) -> bool {
-    platform::inspect(pid).is_some_and(|info| info.standing == Standing::Stopped)
+    platform::inspect(pid).is_some_and(|info| info.standing == ProcessStatus::Stopped)
 }
 
 /// Continues a suspended process.
@@ -322,7 +325,7 @@ mod tests {
                     parent: pid - 1,
                     start: 7,
                     name: name.to_owned(),
-                    standing: Standing::Running,
+                    standing: ProcessStatus::Running,
                     group: 1,
                     terminal: 0,
                     foreground: None,

@@ -12,7 +12,7 @@ use windows_sys::Win32::System::Threading::{
     GetExitCodeProcess, GetProcessTimes, OpenProcess, PROCESS_QUERY_LIMITED_INFORMATION,
 };
 
-use super::{ProcessInfo, Standing};
+use super::{ProcessInfo, ProcessStatus};
 
 pub const CAN_INSPECT: bool = true;
 
@@ -35,7 +35,7 @@ pub fn parent_id() -> u32 {
 pub fn inspect(pid: u32) -> Option<ProcessInfo> {
     let (start, has_ended) = times(pid)?;
     let (parent, name) = snapshot_entry(pid).unwrap_or_default();
-    let standing = if has_ended { Standing::Ended } else { Standing::Running };
+    let standing = if has_ended { ProcessStatus::Ended } else { ProcessStatus::Running };
     Some(ProcessInfo { parent, start, name, standing })
 }
 

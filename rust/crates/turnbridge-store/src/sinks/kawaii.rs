@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use turnbridge_core::session::event::Event;
-use turnbridge_core::session::{Host, Session, State};
+use turnbridge_core::session::{RunEnvironment, Session, State};
 use turnbridge_core::sinks::kawaii_wire::kawaii_line;
 
 use crate::files::append::append_line;
@@ -13,7 +13,7 @@ pub fn publish(
     before: Option<State>,
     session: &Session,
     event: &Event,
-    host: &Host,
+    host: &RunEnvironment,
 ) -> io::Result<()> {
     // Without a pane the line would belong to no terminal (KT-35).
     let (Some(path), Some(pane)) = (host.env("KAWAII_NOTIFY_PATH"), host.env("KAWAII_PANE_ID"))

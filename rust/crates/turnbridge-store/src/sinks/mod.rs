@@ -9,14 +9,14 @@ mod tvine;
 pub use kawaii::append_debug;
 
 use turnbridge_core::session::event::Event;
-use turnbridge_core::session::{Host, Session, State};
+use turnbridge_core::session::{RunEnvironment, Session, State};
 
 /// Publishes to every sink that the run's environment names. Returns the problems, for the log.
 pub fn publish(
     before: Option<State>,
     session: &Session,
     event: &Event,
-    host: &Host,
+    host: &RunEnvironment,
 ) -> Vec<String> {
     let results = [
         ("tvine", tvine::publish(session, event, host)),

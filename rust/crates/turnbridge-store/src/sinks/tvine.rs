@@ -5,13 +5,13 @@ use std::path::Path;
 
 use turnbridge_core::ids::is_safe_component;
 use turnbridge_core::session::event::Event;
-use turnbridge_core::session::{Host, Session};
+use turnbridge_core::session::{RunEnvironment, Session};
 use turnbridge_core::sinks::tvine_wire::tvine_message;
 
 use super::socket::send_line;
 use crate::files::atomic_file::write_atomically;
 
-pub fn publish(session: &Session, event: &Event, host: &Host) -> io::Result<()> {
+pub fn publish(session: &Session, event: &Event, host: &RunEnvironment) -> io::Result<()> {
     let session_id = host.env("TVINE_SESSION_ID").unwrap_or(session.key.id.as_str());
     let project_dir = host.env("TVINE_PROJECT_DIR");
     let socket = host.env("TVINE_SOCKET_PATH");
@@ -45,7 +45,7 @@ mod tests {
     use std::os::unix::net::UnixListener;
 
     use turnbridge_core::ids::{Agent, SessionId, SessionKey};
-    use turnbridge_core::session::event::{EventKind, Facts, ProcessKey};
+    use turnbridge_core::session::event::{EventFacts, EventKind, ProcessKey};
     use turnbridge_core::timestamp::Timestamp;
 
     use super::*;
@@ -67,7 +67,7 @@ mod tests {
         });
         let env = [("TVINE_PROJECT_DIR", &project), ("TVINE_SOCKET_PATH", &socket)]
             .map(|(name, path)| (name.to_owned(), path.to_str().unwrap().to_owned()));
-        let host = Host { env: env.into(), ..Host::default() };
+        let host = RunEnvironment { env: env.into(), ..RunEnvironment::default() };
         let (id, at) = (SessionId::parse("s").unwrap(), Timestamp::from_millis(1));
         let event = Event {
             session: SessionKey::new(Agent::Claude, id.clone()),
@@ -75,7 +75,7 @@ mod tests {
             process: ProcessKey::UNKNOWN,
             name: "Stop".to_owned(),
             agent_id: None,
-            facts: Facts::default(),
+            facts: EventFacts::default(),
             host: None,
             kind: EventKind::TurnEnded {
                 answer: None,

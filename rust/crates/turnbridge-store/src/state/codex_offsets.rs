@@ -25,12 +25,12 @@ pub struct Offsets {
     pub seen_at: i64,
     /// The homes that were searched. A file in another home counts as old, however new it is.
     pub homes: Vec<PathBuf>,
-    pub files: Vec<Place>,
+    pub files: Vec<RolloutOffset>,
 }
 
 /// The position up to which one rollout has been read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct RolloutOffset {
     pub path: PathBuf,
     /// Distinguishes the file from another one of the same name; 0 if there is no such number.
     #[serde(default)]
@@ -73,7 +73,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let paths = StatePaths::below(folder.path());
         assert_eq!(read(&paths), None);
-        let place = Place {
+        let place = RolloutOffset {
             path: PathBuf::from("/c/sessions/2026/11/15/rollout-x.jsonl"),
             inode: 7,
             offset: 900,

@@ -7,7 +7,7 @@ use std::io;
 use std::path::PathBuf;
 
 use turnbridge_core::replies::reply::is_reply_id;
-use turnbridge_core::replies::reply_wire::{Heard, Reported};
+use turnbridge_core::replies::reply_wire::{Reported, UnjudgedEvent};
 use turnbridge_core::slack::slack_ts::SlackTs;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_core::version_wire::VERSION;
@@ -26,18 +26,20 @@ pub fn keep(paths: &StatePaths, id: &str, reported: &Reported, now: Timestamp) -
     if files(paths)?.len() >= MOST {
         return Err(io::Error::other("too many Slack messages wait to be processed"));
     }
-    let heard = Heard { version: 1, received_at: now.to_string(), reported: reported.clone() };
+    let heard =
+        UnjudgedEvent { version: 1, received_at: now.to_string(), reported: reported.clone() };
     write_durably(&place, &serde_json::to_vec(&heard)?)
 }
 
 /// Returns all messages with their ids, in the order in which they were written in Slack. Skips
 /// files that cannot be read, are another user's, or are for a newer version.
-pub fn all(paths: &StatePaths) -> io::Result<Vec<(String, Heard)>> {
+pub fn all(paths: &StatePaths) -> io::Result<Vec<(String, UnjudgedEvent)>> {
     let mut all = Vec::new();
     for path in files(paths)? {
         let Some(id) = path.file_stem().and_then(|stem| stem.to_str()) else { continue };
         let heard = read_own(&path).and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        let heard = heard.filter(|heard: &Heard| heard.version <= VERSION && is_reply_id(id));
+        let heard =
+            heard.filter(|heard: &UnjudgedEvent| heard.version <= VERSION && is_reply_id(id));
         all.extend(heard.map(|heard| (id.to_owned(), heard)));
     }
     all.sort_by_key(|(id, heard)| {
@@ -93,7 +95,7 @@ mod tests {
         say("9.000100", "first");
         say("10.000200", "second");
         fs::write(paths.heard_dir().join("broken.json"), "{").unwrap();
-        let texts = |all: Vec<(String, Heard)>| -> Vec<String> {
+        let texts = |all: Vec<(String, UnjudgedEvent)>| -> Vec<String> {
             all.into_iter().filter_map(|(_, heard)| heard.reported.text).collect()
         };
         assert_eq!(texts(all(&paths).unwrap()), ["first", "second"]);

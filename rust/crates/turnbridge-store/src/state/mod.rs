@@ -1,7 +1,6 @@
 //! Turnbridge's files below the state folder: sessions, turns, notices, replies, routes, panes,
 //! marks. Each file has one module, and only that module's functions change it.
 
-pub mod codex_chain;
 pub mod codex_offsets;
 pub mod config_text;
 pub mod folder_trust;
@@ -12,6 +11,7 @@ pub mod notice_queue;
 pub mod outbox;
 pub mod pane_store;
 pub mod pending_turns;
+pub mod previous_notify;
 pub mod prune;
 pub mod recovery;
 pub mod routes;

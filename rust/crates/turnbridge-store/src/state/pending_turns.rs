@@ -21,7 +21,7 @@ const LONGEST_HOOK: Duration = Duration::from_secs(120);
 
 /// A pending turn and its file.
 #[derive(Debug)]
-pub struct Pending {
+pub struct PendingTurnFile {
     pub path: PathBuf,
     pub turn: PendingTurn,
 }
@@ -42,13 +42,13 @@ pub fn announce(paths: &StatePaths, turn: &PendingTurn) -> io::Result<PathBuf> {
 }
 
 /// Records that the notice of the turn has been made, so that only its record is missing.
-pub fn note_told(pending: &mut Pending) -> io::Result<()> {
+pub fn note_announced(pending: &mut PendingTurnFile) -> io::Result<()> {
     pending.turn.tell = false;
     write_atomically(&pending.path, &write_pending(&pending.turn))
 }
 
 /// Returns the turns of one session that their hooks have left, oldest first.
-pub fn of_session(paths: &StatePaths, key: &SessionKey) -> Vec<Pending> {
+pub fn of_session(paths: &StatePaths, key: &SessionKey) -> Vec<PendingTurnFile> {
     let prefix = format!("{key}.");
     let mut left = left_behind(paths, |name| name.starts_with(&prefix));
     left.retain(|pending| pending.turn.session() == key);
@@ -64,7 +64,7 @@ pub fn sessions(paths: &StatePaths) -> Vec<SessionKey> {
     sessions
 }
 
-fn left_behind(paths: &StatePaths, is_wanted: impl Fn(&str) -> bool) -> Vec<Pending> {
+fn left_behind(paths: &StatePaths, is_wanted: impl Fn(&str) -> bool) -> Vec<PendingTurnFile> {
     let Ok(files) = fs::read_dir(paths.pending_dir()) else { return Vec::new() };
     let mut left = Vec::new();
     for file in files.flatten() {
@@ -75,14 +75,14 @@ fn left_behind(paths: &StatePaths, is_wanted: impl Fn(&str) -> bool) -> Vec<Pend
         }
         let path = file.path();
         let turn = read_own(&path).and_then(|bytes| read_pending(&bytes));
-        left.extend(turn.map(|turn| Pending { path, turn }).filter(is_left));
+        left.extend(turn.map(|turn| PendingTurnFile { path, turn }).filter(is_left));
     }
     left.sort_by_key(|pending| pending.turn.record.ended_at);
     left
 }
 
 /// Returns whether the hook that wrote the file no longer works on it.
-fn is_left(pending: &Pending) -> bool {
+fn is_left(pending: &PendingTurnFile) -> bool {
     match liveness(pending.turn.writer) {
         Liveness::Gone => true,
         Liveness::Alive => false,

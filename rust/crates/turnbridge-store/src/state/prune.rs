@@ -12,14 +12,14 @@ use turnbridge_core::agents::agent_differences::LifeSign;
 use turnbridge_core::session::Session;
 use turnbridge_core::session::pending_turn_wire::is_whole_pending;
 use turnbridge_core::session::session_wire::read_session;
-use turnbridge_core::system::prune_plan::{Look, next_look, read_looks, write_looks};
+use turnbridge_core::system::prune_plan::{PruneRun, next_prune_run, read_looks, write_looks};
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_core::version_wire::is_newer;
 
 use crate::clock;
 use crate::files::atomic_file::write_atomically;
 use crate::files::file_lock::FileLock;
-use crate::foreign::codex_lock::{self, Writer};
+use crate::foreign::codex_lock::{self, ThreadWriter};
 use crate::foreign::codex_rollouts;
 use crate::paths::StatePaths;
 use crate::process::{Liveness, liveness};
@@ -35,13 +35,13 @@ pub struct Pruned {
 
 /// Returns whether no process has searched for old files within the last day. Reads one small file.
 pub fn is_due(paths: &StatePaths) -> bool {
-    next_look(&looks(paths), clock::now()).is_some()
+    next_prune_run(&looks(paths), clock::now()).is_some()
 }
 
 /// Returns whether a hook should start a process that prunes. A search that can find no file is
 /// only recorded.
 pub fn needs_process(paths: &StatePaths) -> io::Result<bool> {
-    match next_look(&looks(paths), clock::now()) {
+    match next_prune_run(&looks(paths), clock::now()) {
         None => Ok(false),
         Some(look) if look.is_idle() => {
             write_atomically(&paths.prune_mark(), write_looks(&look.looks).as_bytes())?;
@@ -56,7 +56,9 @@ pub fn prune_daily(paths: &StatePaths) -> io::Result<Pruned> {
     let Some(_lock) = FileLock::try_acquire(&paths.prune_lock())? else {
         return Ok(Pruned::default());
     };
-    let Some(look) = next_look(&looks(paths), clock::now()) else { return Ok(Pruned::default()) };
+    let Some(look) = next_prune_run(&looks(paths), clock::now()) else {
+        return Ok(Pruned::default());
+    };
     // The mark is written first, so that a failure is not retried with every session that starts.
     write_atomically(&paths.prune_mark(), write_looks(&look.looks).as_bytes())?;
     prune(paths, &look)
@@ -76,7 +78,7 @@ fn looks(paths: &StatePaths) -> Vec<Timestamp> {
     }
 }
 
-pub fn prune(paths: &StatePaths, look: &Look) -> io::Result<Pruned> {
+pub fn prune(paths: &StatePaths, look: &PruneRun) -> io::Result<Pruned> {
     let mut pruned = Pruned::default();
     for path in files_in(&paths.sessions_dir())? {
         let name = file_name(&path);
@@ -128,14 +130,14 @@ fn is_alive(session: &Session) -> bool {
             let rollout = session.transcript_path.as_deref().map(Path::new);
             let home = rollout.and_then(codex_rollouts::home_of);
             let writer = home.map(|home| codex_lock::writer(&home, session.key.id.as_str()));
-            runs.next().is_some() && writer == Some(Writer::Held)
+            runs.next().is_some() && writer == Some(ThreadWriter::Held)
         }
     }
 }
 
 /// Removes turns without a session file when they are old. If all turns together are too large, it
 /// removes the oldest ones, except for those of live sessions.
-fn prune_turns(paths: &StatePaths, look: &Look, pruned: &mut Pruned) -> io::Result<()> {
+fn prune_turns(paths: &StatePaths, look: &PruneRun, pruned: &mut Pruned) -> io::Result<()> {
     let mut kept = Vec::new();
     for path in files_in(&paths.turns_dir())? {
         let Ok(metadata) = fs::metadata(&path) else { continue };
@@ -166,7 +168,7 @@ fn prune_turns(paths: &StatePaths, look: &Look, pruned: &mut Pruned) -> io::Resu
 
 /// Removes old broken files. A whole one waits for its completion; a cut-off one can never be
 /// completed.
-fn prune_pending(paths: &StatePaths, look: &Look, pruned: &mut Pruned) -> io::Result<()> {
+fn prune_pending(paths: &StatePaths, look: &PruneRun, pruned: &mut Pruned) -> io::Result<()> {
     for path in files_in(&paths.pending_dir())? {
         pruned.seen += 1;
         let Ok(metadata) = fs::metadata(&path) else { continue };
@@ -210,24 +212,24 @@ mod tests {
 
     const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-    struct Files {
+    struct StateFolder {
         _folder: tempfile::TempDir,
         paths: StatePaths,
         now: SystemTime,
     }
 
-    impl Files {
-        fn new() -> Files {
+    impl StateFolder {
+        fn new() -> StateFolder {
             let folder = tempfile::tempdir().unwrap();
             let paths = StatePaths::below(folder.path());
-            Files { paths, _folder: folder, now: SystemTime::now() }
+            StateFolder { paths, _folder: folder, now: SystemTime::now() }
         }
 
         /// Prunes as a machine that has pruned every day.
         fn prune(&self) -> Pruned {
             let now = timestamp(self.now);
             let looks: Vec<_> = (1..4).map(|days| now.minus(DAY * days)).collect();
-            prune(&self.paths, &next_look(&looks, now).unwrap()).unwrap()
+            prune(&self.paths, &next_prune_run(&looks, now).unwrap()).unwrap()
         }
 
         fn write(&self, path: PathBuf, bytes: &[u8], days_old: u64) -> PathBuf {
@@ -252,7 +254,7 @@ mod tests {
 
     #[test]
     fn sessions_untouched_for_a_month_go_with_their_turns_and_younger_ones_stay() {
-        let files = Files::new();
+        let files = StateFolder::new();
         let old = files.session("old", 31);
         let young = files.session("young", 29);
         let newer = files.paths.sessions_dir().join("claude-newer.json");
@@ -270,7 +272,7 @@ mod tests {
 
     #[test]
     fn a_session_that_is_locked_or_alive_stays_however_old() {
-        let files = Files::new();
+        let files = StateFolder::new();
         let [locked, lock, _] = files.session("locked", 99);
         let _held = FileLock::try_acquire(&lock).unwrap().unwrap();
         let text = String::from_utf8(write_session(&Session::new(
@@ -290,7 +292,7 @@ mod tests {
 
     #[test]
     fn it_is_done_once_a_day_and_by_one() {
-        let files = Files::new();
+        let files = StateFolder::new();
         assert!(is_due(&files.paths));
         assert_eq!(prune_daily(&files.paths).unwrap(), Pruned::default());
         assert!(!is_due(&files.paths));
@@ -316,13 +318,13 @@ mod tests {
 
     #[test]
     fn a_clock_that_jumped_ahead_removes_nothing() {
-        let files = Files::new();
+        let files = StateFolder::new();
         let mine = files.session("mine", 1);
         let now = timestamp(files.now);
         let mut looks: Vec<_> = (1..4).map(|days| now.minus(DAY * days)).collect();
         // The clock is twelve years ahead, for some days.
         for days in 4_380..4_383 {
-            let look = next_look(&looks, now.plus(DAY * days)).unwrap();
+            let look = next_prune_run(&looks, now.plus(DAY * days)).unwrap();
             assert_eq!(prune(&files.paths, &look).unwrap().removed, 0);
             looks = look.looks;
         }
@@ -331,7 +333,7 @@ mod tests {
 
     #[test]
     fn turns_of_a_session_that_lives_stay_however_old_they_look() {
-        let files = Files::new();
+        let files = StateFolder::new();
         let [alive, _, turns] = files.session("alive", 99);
         let caller = crate::process::calling_agent();
         let text = fs::read_to_string(&alive).unwrap().replace("\"runs\":[]", &run_of(caller));

@@ -25,15 +25,15 @@ pub struct SpeechMark {
 
 /// The speech that may play.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Word {
+pub enum SpeechHolder {
     Ours,
     Anothers,
-    Nobodys,
+    NoOne,
 }
 
 impl SpeechMark {
     /// Takes the mark from any other speech.
-    pub fn take(paths: &StatePaths) -> io::Result<SpeechMark> {
+    pub fn claim(paths: &StatePaths) -> io::Result<SpeechMark> {
         let name = format!("{} {}", std::process::id(), clock::now());
         let path = paths.speech_mark();
         let _one_at_a_time = lock(&path);
@@ -47,16 +47,16 @@ impl SpeechMark {
         self.was_anothers
     }
 
-    pub fn word(&self) -> Word {
+    pub fn holder(&self) -> SpeechHolder {
         match fs::read(&self.path) {
-            Ok(found) if found == self.name.as_bytes() => Word::Ours,
-            Ok(_) => Word::Anothers,
-            Err(_) => Word::Nobodys,
+            Ok(found) if found == self.name.as_bytes() => SpeechHolder::Ours,
+            Ok(_) => SpeechHolder::Anothers,
+            Err(_) => SpeechHolder::NoOne,
         }
     }
 
     pub fn is_current(&self) -> bool {
-        self.word() == Word::Ours
+        self.holder() == SpeechHolder::Ours
     }
 }
 
@@ -92,25 +92,25 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let paths = StatePaths::below(folder.path());
         cut_off(&paths).unwrap();
-        let first = SpeechMark::take(&paths).unwrap();
+        let first = SpeechMark::claim(&paths).unwrap();
         assert!(first.is_current() && !first.was_anothers());
         // The clock may have the same time at both.
         std::thread::sleep(std::time::Duration::from_millis(20));
-        let second = SpeechMark::take(&paths).unwrap();
+        let second = SpeechMark::claim(&paths).unwrap();
         assert!(second.was_anothers());
-        assert_eq!(first.word(), Word::Anothers);
+        assert_eq!(first.holder(), SpeechHolder::Anothers);
         // A speech that has lost the mark removes no other's.
         drop(first);
         assert!(second.is_current());
         cut_off(&paths).unwrap();
-        assert_eq!(second.word(), Word::Nobodys);
+        assert_eq!(second.holder(), SpeechHolder::NoOne);
     }
 
     #[test]
     fn a_speech_that_has_ended_leaves_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let paths = StatePaths::below(folder.path());
-        drop(SpeechMark::take(&paths).unwrap());
+        drop(SpeechMark::claim(&paths).unwrap());
         assert!(!paths.speech_mark().exists());
     }
 }

@@ -12,8 +12,8 @@ use crate::clock;
 use crate::files::file_lock::FileLock;
 use crate::paths::StatePaths;
 use crate::state::config_text::ConfigText;
-use crate::state::outbox::{self, Fate};
-use crate::state::pending_turns::{self, Pending};
+use crate::state::outbox::{self, NoticeOutcome};
+use crate::state::pending_turns::{self, PendingTurnFile};
 use crate::state::session_store::{self, Loaded};
 use crate::state::{notice_queue, turn_store};
 
@@ -117,9 +117,9 @@ fn complete(
     Ok(Some(*event))
 }
 
-fn forget(paths: &StatePaths, pending: &Pending, completed: &mut Completed) {
+fn forget(paths: &StatePaths, pending: &PendingTurnFile, completed: &mut Completed) {
     let id = pending.turn.record.notice_id.as_deref().unwrap_or_default();
-    completed.has_notice |= matches!(outbox::fate(paths, id), Ok(Fate::Waiting));
+    completed.has_notice |= matches!(outbox::notice_outcome(paths, id), Ok(NoticeOutcome::Waiting));
     match std::fs::remove_file(&pending.path) {
         Ok(()) => completed.turns += 1,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}

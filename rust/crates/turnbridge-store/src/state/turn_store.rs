@@ -8,7 +8,7 @@ use std::path::Path;
 use turnbridge_core::ids::SessionKey;
 use turnbridge_core::session::event::{Event, EventKind, ProcessKey};
 use turnbridge_core::session::pending_turn::PendingTurn;
-use turnbridge_core::session::turn_record::{Kept, TurnRecord, abandoned_turn, finished_turn};
+use turnbridge_core::session::turn_record::{FullTexts, TurnRecord, abandoned_turn, finished_turn};
 use turnbridge_core::session::turn_wire::{read_turn, write_turn};
 use turnbridge_core::session::{Prompt, Session};
 
@@ -108,13 +108,13 @@ pub fn forget_answer(paths: &StatePaths, session: &Session, process: ProcessKey)
 }
 
 /// Returns the parts of the turn of `process` that do not fit into the session file.
-pub fn kept(paths: &StatePaths, session: &Session, process: ProcessKey) -> Kept {
+pub fn kept(paths: &StatePaths, session: &Session, process: ProcessKey) -> FullTexts {
     let is_reminded = session.run(process).is_some_and(|run| run.turn.is_reminded);
     let answer = || {
         let bytes = fs::read(paths.answer_file(&session.key, process.pid)).ok()?;
         Some(String::from_utf8_lossy(&bytes).into_owned())
     };
-    Kept {
+    FullTexts {
         prompt: whole_prompt(paths, session, process),
         earlier_answer: is_reminded.then(answer).flatten(),
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use turnbridge_core::agents::claude::settings_edit::own_calls;
-use turnbridge_core::gate::gate_hooks::{Caller, GateCall, HookFacts, Unasked, who_asks};
+use turnbridge_core::gate::gate_hooks::{GateBypass, GateCall, GateCaller, HookFacts, who_asks};
 use turnbridge_store::clock;
 use turnbridge_store::foreign::foreign_text::read_text;
 use turnbridge_store::paths::{StatePaths, claude_config_dir};
@@ -11,10 +11,10 @@ use turnbridge_store::state::session_store;
 
 use crate::registration::claude_plugin::{self, Layers, is_plugin_dir_seen};
 
-pub fn callers_in(folder: &Path) -> Result<Caller, Unasked> {
+pub fn callers_in(folder: &Path) -> Result<GateCaller, GateBypass> {
     let layers = Layers::read(Some(folder));
     let plugins = claude_config_dir().map(|dir| claude_plugin::find(&dir, &layers));
-    let runs = |plugin: &claude_plugin::Plugin| {
+    let runs = |plugin: &claude_plugin::PluginInstallation| {
         plugin.is_enabled && plugin.is_installed && plugin.root.is_some()
     };
     let plugin = plugins.unwrap_or_default().into_iter().find(runs);

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use turnbridge_core::agents::claude::sandbox::{Layer, LayerValue, decide_sandbox};
-use turnbridge_core::gate::gate_hooks::{Caller, Unasked};
+use turnbridge_core::gate::gate_hooks::{GateBypass, GateCaller};
 use turnbridge_core::gate::gate_switches::Switch;
 use turnbridge_core::gate::speak::SpeakOutcome;
-use turnbridge_core::gate::{Decision, Look, Rule, Stop, decide_stop};
+use turnbridge_core::gate::{Decision, GateInputs, Rule, StopFacts, decide_stop};
 use turnbridge_core::text::visible_text::visible_line;
 use turnbridge_store::foreign::foreign_text::read_json;
 use turnbridge_store::foreign::{claude_settings, gate_files};
@@ -17,12 +17,12 @@ use turnbridge_store::paths::claude_config_dir;
 use turnbridge_store::state::config_text::ConfigText;
 
 use super::gate_callers::callers_in;
-use super::gate_history::{Past, last_decisions};
+use super::gate_history::{PastDecision, last_decisions};
 
 pub struct Explanation {
     folder: PathBuf,
     /// The caller of the gate when a turn ends.
-    caller: Result<Caller, Unasked>,
+    caller: Result<GateCaller, GateBypass>,
     layers: Vec<(Layer, PathBuf, LayerValue)>,
     /// The position of the layer that decides.
     deciding: Option<usize>,
@@ -30,7 +30,7 @@ pub struct Explanation {
     switches: Vec<NamedSwitch>,
     headless: bool,
     decision: Decision,
-    past: Vec<Past>,
+    past: Vec<PastDecision>,
 }
 
 struct NamedSwitch {
@@ -63,7 +63,7 @@ impl Explanation {
             decision: Decision { rule: Rule::NotSpoken, because: String::new() },
             past: last_decisions(folder),
         };
-        explanation.decision = decide_stop(Stop::default(), &mut Unspoken(&explanation));
+        explanation.decision = decide_stop(StopFacts::default(), &mut BeforeSpeech(&explanation));
         explanation
     }
 
@@ -161,7 +161,7 @@ impl Explanation {
                 json!({"name": name, "path": path, "value": switch.as_str()})
             })
             .collect();
-        let past: Vec<_> = self.past.iter().map(Past::json).collect();
+        let past: Vec<_> = self.past.iter().map(PastDecision::json).collect();
         let (rule, because) = self.deciding_rule();
         let caller = self.caller.as_ref();
         json!({
@@ -178,8 +178,8 @@ impl Explanation {
                 "layers": layers,
             },
             "asked": {
-                "by": caller.ok().map(Caller::as_str),
-                "says": caller.map_or_else(|unasked| unasked.to_string(), Caller::to_string),
+                "by": caller.ok().map(GateCaller::as_str),
+                "says": caller.map_or_else(|unasked| unasked.to_string(), GateCaller::to_string),
             },
             "switches": switches,
             "headless": self.headless,
@@ -203,8 +203,8 @@ fn describe(value: LayerValue) -> &'static str {
 }
 
 fn switches(config: &ConfigText) -> Vec<NamedSwitch> {
-    let named = |name: &str, setting: Option<gate_files::Setting>| {
-        let gate_files::Setting { path, switch } = setting?;
+    let named = |name: &str, setting: Option<gate_files::GateSetting>| {
+        let gate_files::GateSetting { path, switch } = setting?;
         Some(NamedSwitch { name: name.to_owned(), path, switch })
     };
     let mut switches = plugin_options();
@@ -235,9 +235,9 @@ fn plugin_options() -> Vec<NamedSwitch> {
 }
 
 /// A turn in which the agent has not spoken yet.
-struct Unspoken<'a>(&'a Explanation);
+struct BeforeSpeech<'a>(&'a Explanation);
 
-impl Look for Unspoken<'_> {
+impl GateInputs for BeforeSpeech<'_> {
     fn sandbox(&mut self) -> Option<String> {
         let file = self.0.deciding_file().filter(|_| self.0.sandboxed);
         file.map(|file| file.to_string_lossy().into_owned())

@@ -13,18 +13,18 @@ use turnbridge_store::state::session_store;
 const SHOWN: usize = 5;
 
 /// One past decision.
-pub struct Past {
+pub struct PastDecision {
     at: String,
     session_id: String,
     rule: String,
     because: String,
 }
 
-impl Past {
-    fn read(line: &str) -> Option<Past> {
+impl PastDecision {
+    fn read(line: &str) -> Option<PastDecision> {
         let entry: Value = serde_json::from_str(line).ok()?;
         let field = |name: &str| entry[name].as_str().map(str::to_owned);
-        Some(Past {
+        Some(PastDecision {
             at: field("ts")?,
             session_id: field("session_id")?,
             rule: field("rule")?,
@@ -33,14 +33,14 @@ impl Past {
     }
 
     pub fn json(&self) -> Value {
-        let Past { at, session_id, rule, because } = self;
+        let PastDecision { at, session_id, rule, because } = self;
         json!({"at": at, "session_id": session_id, "rule": rule, "because": because})
     }
 }
 
-impl fmt::Display for Past {
+impl fmt::Display for PastDecision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Past { at, session_id, rule, because } = self;
+        let PastDecision { at, session_id, rule, because } = self;
         let what = match rule.as_str() {
             "not_spoken" => "held: ",
             _ => "ended: ",
@@ -51,18 +51,18 @@ impl fmt::Display for Past {
 }
 
 /// Returns the last decisions about sessions of this folder, newest last.
-pub fn last_decisions(folder: &Path) -> Vec<Past> {
+pub fn last_decisions(folder: &Path) -> Vec<PastDecision> {
     let Some(paths) = StatePaths::from_env() else { return Vec::new() };
     let log = fs::read(paths.hooks_log()).unwrap_or_default();
     let log = String::from_utf8_lossy(&log);
-    let is_of_folder = |past: &Past| {
+    let is_of_folder = |past: &PastDecision| {
         let id = SessionId::parse(&past.session_id);
         let session = id.and_then(|id| {
             session_store::read(&paths, &SessionKey::new(Agent::Claude, id.clone()))
         });
         session.is_some_and(|session| session.project_dir().map(Path::new) == Some(folder))
     };
-    let newest = log.lines().rev().filter_map(Past::read).filter(is_of_folder).take(SHOWN);
+    let newest = log.lines().rev().filter_map(PastDecision::read).filter(is_of_folder).take(SHOWN);
     let mut newest: Vec<_> = newest.collect();
     newest.reverse();
     newest

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use turnbridge_core::agents::codex::rollout::{RolloutThread, ThreadState};
-use turnbridge_core::agents::codex::rollout_wire::{Line, RolloutReader};
+use turnbridge_core::agents::codex::rollout_wire::{RolloutLine, RolloutReader};
 use turnbridge_core::ids::{Agent, SessionId, SessionKey, is_uuid};
 use turnbridge_core::session::advance::advance;
 use turnbridge_core::session::event::ProcessKey;
 use turnbridge_core::session::{Detail, Session};
 use turnbridge_core::timestamp::Timestamp;
-use turnbridge_store::foreign::codex_lock::{self, Writer};
+use turnbridge_store::foreign::codex_lock::{self, ThreadWriter};
 use turnbridge_store::foreign::codex_rollouts;
 use turnbridge_store::paths::codex_home;
 
@@ -54,16 +54,16 @@ impl CodexThread {
         };
         each_line(&path, |line| {
             let record = line.name.clone();
-            let state = reading.take(line);
+            let state = reading.read_line(line);
             tell(AfterLine { number: reading.lines, record: &record, state })
         })?;
         reading.is_left = reading.id().is_some_and(|id| codex_rollouts::is_turn_left(&path, id));
         Ok(reading)
     }
 
-    fn take(&mut self, line: Line) -> ThreadState {
+    fn read_line(&mut self, line: RolloutLine) -> ThreadState {
         self.lines += 1;
-        for event in self.thread.take(line) {
+        for event in self.thread.read_line(line) {
             let event = self.thread.event(event, self.session.key.id.clone(), ProcessKey::UNKNOWN);
             let empty =
                 Session::new(SessionKey::new(Agent::Codex, event.session.id.clone()), event.at);
@@ -84,9 +84,9 @@ impl CodexThread {
     /// `None` when it cannot be told, as for a file outside of Codex's own folders.
     fn is_live(&self) -> Option<bool> {
         match codex_lock::writer(&codex_rollouts::home_of(&self.path)?, self.id()?) {
-            Writer::Held => Some(true),
-            Writer::Free => Some(false),
-            Writer::Unknown => None,
+            ThreadWriter::Held => Some(true),
+            ThreadWriter::Free => Some(false),
+            ThreadWriter::Unknown => None,
         }
     }
 
@@ -110,7 +110,7 @@ impl CodexThread {
     }
 }
 
-fn each_line(path: &Path, mut each: impl FnMut(Line) -> Result<()>) -> Result<()> {
+fn each_line(path: &Path, mut each: impl FnMut(RolloutLine) -> Result<()>) -> Result<()> {
     let failed = || format!("could not read `{}`", path.display());
     let mut file = File::open(path).with_context(failed)?;
     let mut reader = RolloutReader::default();

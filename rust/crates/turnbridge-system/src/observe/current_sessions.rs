@@ -8,7 +8,7 @@ use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::paths::{StatePaths, claude_config_dir};
 use turnbridge_store::state::session_store;
 
-use super::signals::with_signals;
+use super::observed_events::with_observed_events;
 use crate::failure::hinted;
 
 /// Returns every session, the one that changed longest ago first.
@@ -26,7 +26,7 @@ pub fn open_sessions(paths: &StatePaths, now: Timestamp) -> Result<(Vec<Session>
 /// Returns `None` if there is no such session.
 pub fn current_session(paths: &StatePaths, key: &SessionKey, now: Timestamp) -> Option<Session> {
     let session = session_store::read(paths, key)?;
-    Some(with_signals(session, claude_config_dir().as_deref(), now))
+    Some(with_observed_events(session, claude_config_dir().as_deref(), now))
 }
 
 /// Returns the single session whose id is or begins with `id`.
@@ -41,8 +41,8 @@ fn reading<T>(paths: &StatePaths, read: std::io::Result<T>) -> Result<T> {
 
 fn as_they_are(sessions: Vec<Session>, now: Timestamp) -> Vec<Session> {
     let config_dir = claude_config_dir();
-    let with_signals = |session| with_signals(session, config_dir.as_deref(), now);
-    let mut sessions: Vec<_> = sessions.into_iter().map(with_signals).collect();
+    let observed = |session| with_observed_events(session, config_dir.as_deref(), now);
+    let mut sessions: Vec<_> = sessions.into_iter().map(observed).collect();
     sessions.sort_by(|a, b| (a.since(), &a.key.id).cmp(&(b.since(), &b.key.id)));
     sessions
 }

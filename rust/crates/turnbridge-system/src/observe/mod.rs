@@ -3,5 +3,5 @@
 
 pub mod codex_thread;
 pub mod current_sessions;
+pub mod observed_events;
 pub mod session_follower;
-pub mod signals;

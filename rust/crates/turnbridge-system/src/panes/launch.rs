@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use turnbridge_core::agents::codex::codex_launch::classify;
 use turnbridge_core::ids::Agent;
-use turnbridge_core::session::Host;
+use turnbridge_core::session::RunEnvironment;
 use turnbridge_core::terminals::command_line::{Started, agent};
 use turnbridge_core::terminals::pane_id::{PaneId, pane_of};
-use turnbridge_core::terminals::panes::Launch;
+use turnbridge_core::terminals::panes::PaneLaunch;
 use turnbridge_store::clock;
 use turnbridge_store::paths::home_dir;
 use turnbridge_store::state::pane_store;
@@ -27,14 +27,20 @@ fn started_by(agent: Agent, argv: &[&str]) -> Started {
 
 impl Registry<'_> {
     /// Writes down that the agent starts in `cwd`, or where its command line goes from there.
-    pub fn launch(&self, pane: &PaneId, started: &Started, cwd: &Path, host: &Host) -> Result<()> {
+    pub fn launch(
+        &self,
+        pane: &PaneId,
+        started: &Started,
+        cwd: &Path,
+        host: &RunEnvironment,
+    ) -> Result<()> {
         let argv: Vec<&str> = started.argv.iter().map(String::as_str).collect();
         let mut folder = cwd.to_owned();
         let directory = classify(&argv).and_then(|launch| launch.directory);
         for part in started.folders.iter().chain(&directory) {
             folder.push(without_tilde(part));
         }
-        let launch = Launch {
+        let launch = PaneLaunch {
             agent: started.agent,
             argv,
             // What cannot be told in a rollout cannot be found in one either.
@@ -50,7 +56,7 @@ impl Registry<'_> {
 
     /// For whoever starts an agent in this very terminal, in this folder. Does nothing if nobody knows which
     /// pane it is.
-    pub fn launch_here(&self, agent: Agent, argv: &[&str], host: &Host) -> Result<()> {
+    pub fn launch_here(&self, agent: Agent, argv: &[&str], host: &RunEnvironment) -> Result<()> {
         let Some(pane) = pane_of(|name| host.env(name)) else { return Ok(()) };
         let cwd = std::env::current_dir().unwrap_or_default();
         self.launch(&pane, &started_by(agent, argv), &cwd, host)

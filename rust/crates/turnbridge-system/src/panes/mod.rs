@@ -7,7 +7,7 @@ mod output;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use turnbridge_core::session::Host;
+use turnbridge_core::session::RunEnvironment;
 use turnbridge_core::session::event::PaneEnd;
 use turnbridge_core::terminals::pane_id::{PaneId, pane_of, resolve};
 use turnbridge_core::terminals::panes::Panes;
@@ -45,7 +45,7 @@ impl Registry<'_> {
     }
 
     /// The pane that somebody means by such a name; without one, the pane of `host`.
-    pub fn find(&self, given: Option<&str>, host: &Host) -> Result<PaneId> {
+    pub fn find(&self, given: Option<&str>, host: &RunEnvironment) -> Result<PaneId> {
         let here = pane_of(|name| host.env(name));
         let Some(given) = given else {
             return here.ok_or_else(|| {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use turnbridge_core::session::event::PaneEnd;
-use turnbridge_core::terminals::osc_scan::{Scanner, Seen};
+use turnbridge_core::terminals::osc_scan::{OscEvent, OscScanner};
 use turnbridge_core::terminals::pane_id::PaneId;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::clock;
@@ -21,15 +21,15 @@ pub fn follow_output(
     output: impl Read + Send + 'static,
     quiet: Duration,
     acting: Option<(Registry<'_>, &PaneId)>,
-    mut tell: impl FnMut(&Seen, Timestamp) -> Result<()>,
+    mut tell: impl FnMut(&OscEvent, Timestamp) -> Result<()>,
 ) -> Result<()> {
     let mut actor = acting.map(|(registry, pane)| Actor { registry, pane, has_stopped: false });
-    let mut scanner = Scanner::new(quiet);
+    let mut scanner = OscScanner::new(quiet);
     let chunks = read(output);
     loop {
         let chunk = next_chunk(&chunks, scanner.next_tick(clock::now()));
         let now = clock::now();
-        let seen: Vec<Seen> = match &chunk {
+        let seen: Vec<OscEvent> = match &chunk {
             Chunk::Bytes(bytes) => scanner.feed(bytes, now),
             Chunk::Quiet => scanner.tick(now).into_iter().collect(),
             Chunk::End => break,
@@ -71,11 +71,11 @@ fn read(mut output: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
     receiver
 }
 
-fn next_chunk(chunks: &Receiver<Vec<u8>>, patience: Option<Duration>) -> Chunk {
-    let Some(patience) = patience else {
+fn next_chunk(chunks: &Receiver<Vec<u8>>, timeout: Option<Duration>) -> Chunk {
+    let Some(timeout) = timeout else {
         return chunks.recv().map_or(Chunk::End, Chunk::Bytes);
     };
-    match chunks.recv_timeout(patience) {
+    match chunks.recv_timeout(timeout) {
         Ok(bytes) => Chunk::Bytes(bytes),
         Err(RecvTimeoutError::Timeout) => Chunk::Quiet,
         Err(RecvTimeoutError::Disconnected) => Chunk::End,
@@ -90,20 +90,20 @@ struct Actor<'a> {
 }
 
 impl Actor<'_> {
-    fn act(&mut self, seen: &Seen) -> Result<()> {
+    fn act(&mut self, seen: &OscEvent) -> Result<()> {
         match seen {
-            Seen::PromptReturned => {
+            OscEvent::PromptReturned => {
                 self.registry.leave(self.pane, PaneEnd::PromptReturned)?;
                 self.has_stopped = false;
             }
-            Seen::OutputStopped { last_at } => {
+            OscEvent::OutputStopped { last_at } => {
                 self.has_stopped = self.note_output(Some(*last_at));
             }
-            Seen::OutputResumed if self.has_stopped => {
+            OscEvent::OutputResumed if self.has_stopped => {
                 self.has_stopped = false;
                 self.note_output(None);
             }
-            Seen::OutputResumed | Seen::Cwd { .. } | Seen::Title(_) => {}
+            OscEvent::OutputResumed | OscEvent::Cwd { .. } | OscEvent::Title(_) => {}
         }
         Ok(())
     }

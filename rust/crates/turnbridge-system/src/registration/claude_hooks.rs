@@ -7,11 +7,11 @@ use anyhow::Result;
 use serde_json::{Value, json};
 use turnbridge_config::Config;
 use turnbridge_core::agents::claude::settings_edit::{
-    Form, Registered, Registration, StopGate, all_hooks_are_off, inspect, own_calls, plan_apply,
-    plan_remove,
+    EventRegistration, Form, Registration, StopGate, all_hooks_are_off, inspect, own_calls,
+    plan_apply, plan_remove,
 };
 use turnbridge_core::agents::hook_table::HookEventName;
-use turnbridge_core::system::wsl::Environment;
+use turnbridge_core::system::wsl::WslEnvironment;
 use turnbridge_store::foreign::foreign_file::{Current, ForeignFile};
 use turnbridge_store::paths::claude_config_dir;
 
@@ -19,21 +19,21 @@ use super::planned_change::{Edit, PlannedChange};
 use super::{claude_plugin, explain, hook_programs, refused};
 use crate::failure::{Remark, hinted};
 use crate::state_folder::state_paths;
-use crate::wsl::{Target, TargetFile};
+use crate::wsl::{TargetFile, WslTarget};
 
 /// The hooks to register.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Wanted {
+pub struct WantedHooks {
     /// Whether the gate holds a turn until the agent has spoken.
     pub gate: bool,
     /// `None` means the form that the installed Claude Code supports.
     pub form: Option<Form>,
 }
 
-impl Wanted {
+impl WantedHooks {
     pub fn registration(
         self,
-        target: &Target,
+        target: &WslTarget,
         config: &Config,
         remark: Remark,
     ) -> Result<Registration> {
@@ -54,12 +54,12 @@ pub fn settings_file() -> Result<ForeignFile> {
 }
 
 /// Returns the settings file of a target; the settings of a distribution are one too (KT-19).
-fn settings_file_of(target: &Target) -> Result<TargetFile<'_>> {
-    target.file(&state_paths()?, settings_file, Environment::claude_settings)
+fn settings_file_of(target: &WslTarget) -> Result<TargetFile<'_>> {
+    target.file(&state_paths()?, settings_file, WslEnvironment::claude_settings)
 }
 
 pub fn plan_registering<'a>(
-    target: &'a Target,
+    target: &'a WslTarget,
     registration: &'a Registration,
 ) -> Result<PlannedChange<'a>> {
     let edit = Edit::Apply {
@@ -69,12 +69,12 @@ pub fn plan_registering<'a>(
     PlannedChange::new(settings_file_of(target)?, edit)
 }
 
-pub fn plan_removal(target: &Target) -> Result<PlannedChange<'_>> {
+pub fn plan_removal(target: &WslTarget) -> Result<PlannedChange<'_>> {
     PlannedChange::new(settings_file_of(target)?, Edit::Remove(Box::new(without_us)))
 }
 
 /// Plans to restore `settings.json.bak`: the file as it was before the first change.
-pub fn plan_restoring(target: &Target) -> Result<PlannedChange<'_>> {
+pub fn plan_restoring(target: &WslTarget) -> Result<PlannedChange<'_>> {
     PlannedChange::new(settings_file_of(target)?, Edit::Restore)
 }
 
@@ -94,13 +94,13 @@ fn without_us(current: &Current) -> Result<String, String> {
 #[derive(Debug)]
 pub struct HooksStatus {
     pub path: PathBuf,
-    pub events: Vec<(HookEventName, Registered)>,
+    pub events: Vec<(HookEventName, EventRegistration)>,
     /// Whether `disableAllHooks` is set.
     pub is_all_off: bool,
     pub backup: Option<PathBuf>,
 }
 
-pub fn status(target: &Target, registration: &Registration) -> Result<HooksStatus> {
+pub fn status(target: &WslTarget, registration: &Registration) -> Result<HooksStatus> {
     let file = settings_file_of(target)?.file;
     let current = file.current::<String>().map_err(|failure| explain(failure, file.path()))?;
     let text = current.text_or_empty();
@@ -115,7 +115,7 @@ pub fn status(target: &Target, registration: &Registration) -> Result<HooksStatu
 }
 
 /// Returns the status in a word; `unreadable` if the file cannot be parsed.
-pub fn summary_of(target: &Target, registration: &Registration) -> Result<&'static str> {
+pub fn summary_of(target: &WslTarget, registration: &Registration) -> Result<&'static str> {
     let file = settings_file_of(target)?.file;
     let Ok(current) = file.current::<String>() else { return Ok("unreadable") };
     let events = inspect(current.text_or_empty(), registration);
@@ -130,7 +130,7 @@ impl HooksStatus {
 
     /// Returns the output of `turnbridge hooks status --json`, which the board also shows.
     pub fn to_json(&self) -> Value {
-        let event = |(event, registered): &(HookEventName, Registered)| json!({"event": event.as_str(), "registered": word(*registered)});
+        let event = |(event, registered): &(HookEventName, EventRegistration)| json!({"event": event.as_str(), "registered": word(*registered)});
         json!({
             "version": 1,
             "path": self.path,
@@ -142,20 +142,20 @@ impl HooksStatus {
     }
 }
 
-fn summary(events: &[(HookEventName, Registered)]) -> &'static str {
+fn summary(events: &[(HookEventName, EventRegistration)]) -> &'static str {
     let count = |wanted| events.iter().filter(|(_, registered)| *registered == wanted).count();
-    match (count(Registered::Yes), count(Registered::No)) {
+    match (count(EventRegistration::Yes), count(EventRegistration::No)) {
         (_, none) if none == events.len() => "no",
         (all, _) if all == events.len() => "yes",
         _ => "partly",
     }
 }
 
-pub const fn word(registered: Registered) -> &'static str {
+pub const fn word(registered: EventRegistration) -> &'static str {
     match registered {
-        Registered::Yes => "yes",
-        Registered::Outdated => "outdated",
-        Registered::No => "no",
+        EventRegistration::Yes => "yes",
+        EventRegistration::Outdated => "outdated",
+        EventRegistration::No => "no",
     }
 }
 

@@ -19,7 +19,7 @@ const LATELY: u64 = 7 * 24 * 60 * 60;
 
 /// One installation of the plugin.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Plugin {
+pub struct PluginInstallation {
     /// `turnbridge@MARKETPLACE`.
     pub name: String,
     pub is_enabled: bool,
@@ -77,7 +77,7 @@ impl Layers {
     }
 }
 
-pub fn find(config_dir: &Path, layers: &Layers) -> Vec<Plugin> {
+pub fn find(config_dir: &Path, layers: &Layers) -> Vec<PluginInstallation> {
     let folder = config_dir.join("plugins");
     let installed = read_json(&folder.join("installed_plugins.json"));
     let marketplaces = read_json(&folder.join("known_marketplaces.json"));
@@ -99,7 +99,7 @@ pub fn find(config_dir: &Path, layers: &Layers) -> Vec<Plugin> {
             let asked = program.filter(|_| is_enabled);
             let version = asked.and_then(|program| version_of_ours(&program));
             let is_installed = places.is_some_and(|places| !places.is_empty());
-            Plugin { name, is_enabled, is_installed, root, version }
+            PluginInstallation { name, is_enabled, is_installed, root, version }
         })
         .collect()
 }

@@ -6,19 +6,20 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use turnbridge_config::codex_notify::{
-    self as notify_key, Mode, Outcome, Plan, Status, our_argv, plan_apply, plan_remove,
+    self as notify_key, NotifyKeyStatus, NotifyMode, NotifyOutcome, NotifyPlan, our_argv,
+    plan_apply, plan_remove,
 };
-use turnbridge_core::system::wsl::Environment;
+use turnbridge_core::system::wsl::WslEnvironment;
 use turnbridge_store::foreign::foreign_file::{Current, ForeignFile};
 use turnbridge_store::paths::{StatePaths, codex_home};
-use turnbridge_store::state::codex_chain;
+use turnbridge_store::state::previous_notify;
 
 use super::planned_change::{Edit, PlannedChange};
 use super::{explain, refused};
 use crate::failure::hinted;
 use crate::programs;
 use crate::state_folder::state_paths;
-use crate::wsl::{Target, TargetFile};
+use crate::wsl::{TargetFile, WslTarget};
 
 pub fn config_file(paths: &StatePaths) -> Result<ForeignFile> {
     let home = codex_home()
@@ -26,25 +27,25 @@ pub fn config_file(paths: &StatePaths) -> Result<ForeignFile> {
     Ok(ForeignFile::new(paths, &home.join("config.toml")))
 }
 
-fn config_file_of<'a>(target: &'a Target, paths: &StatePaths) -> Result<TargetFile<'a>> {
-    target.file(paths, || config_file(paths), Environment::codex_config)
+fn config_file_of<'a>(target: &'a WslTarget, paths: &StatePaths) -> Result<TargetFile<'a>> {
+    target.file(paths, || config_file(paths), WslEnvironment::codex_config)
 }
 
 /// Returns the call of the Turnbridge that is on the same side as Codex.
-fn argv_of(target: &Target) -> Result<Vec<String>> {
+fn argv_of(target: &WslTarget) -> Result<Vec<String>> {
     let program = match target {
-        Target::Here => programs::own_text("turnbridge")?,
-        Target::Wsl(distribution) => distribution.needed_turnbridge()?.path_of("turnbridge"),
+        WslTarget::Here => programs::own_text("turnbridge")?,
+        WslTarget::Wsl(distribution) => distribution.needed_turnbridge()?.path_of("turnbridge"),
     };
     Ok(our_argv(&program))
 }
 
 /// Returns the state in which the chain is stored, for the Turnbridge that runs it: that of a
 /// distribution reads the distribution's state.
-fn chain_paths(target: &Target, paths: &StatePaths) -> Result<StatePaths> {
+fn previous_notify_paths(target: &WslTarget, paths: &StatePaths) -> Result<StatePaths> {
     match target {
-        Target::Here => Ok(paths.clone()),
-        Target::Wsl(distribution) => distribution.state(),
+        WslTarget::Here => Ok(paths.clone()),
+        WslTarget::Wsl(distribution) => distribution.state(),
     }
 }
 
@@ -55,20 +56,20 @@ pub struct Registering<'a> {
 }
 
 /// Returns an error if another program is there and `mode` leaves it.
-pub fn plan_registering(target: &Target, mode: Mode) -> Result<Registering<'_>> {
+pub fn plan_registering(target: &WslTarget, mode: NotifyMode) -> Result<Registering<'_>> {
     let paths = state_paths()?;
     let (target_file, argv) = (config_file_of(target, &paths)?, argv_of(target)?);
-    let paths = chain_paths(target, &paths)?;
+    let paths = previous_notify_paths(target, &paths)?;
     let path = target_file.file.path().to_owned();
     let shown = target_file.file.current::<String>().map_err(|failure| explain(failure, &path))?;
     let outcome = planned(&shown, &argv, mode).map_err(|reason| refused(&reason, &path))?.outcome;
-    if let Outcome::Left(existing) = &outcome {
+    if let NotifyOutcome::Left(existing) = &outcome {
         let error = format!("Codex runs another program already: `{}`", existing.join(" "));
         let hint = "`--chain` keeps it running behind ours, `--replace` puts ours in its place";
         return Err(hinted(error, hint));
     }
     let chained = match outcome {
-        Outcome::Chained(existing) => Some(existing),
+        NotifyOutcome::Chained(existing) => Some(existing),
         _ => None,
     };
     let edit = {
@@ -87,19 +88,19 @@ pub fn plan_registering(target: &Target, mode: Mode) -> Result<Registering<'_>> 
     let needs_folder = chained.is_some();
     let change = PlannedChange::new(target_file, edit)?
         .before_everything(move || match target {
-            Target::Wsl(distribution) if needs_folder => distribution.make_state_folder(),
+            WslTarget::Wsl(distribution) if needs_folder => distribution.make_state_folder(),
             _ => Ok(()),
         })
         .before_replacing(move |current| {
-            keep_chain(&paths, &planned(current, &argv, mode)?.outcome)
+            keep_previous_notify(&paths, &planned(current, &argv, mode)?.outcome)
         });
     Ok(Registering { change, chained })
 }
 
-pub fn plan_removal(target: &Target) -> Result<PlannedChange<'_>> {
+pub fn plan_removal(target: &WslTarget) -> Result<PlannedChange<'_>> {
     let paths = state_paths()?;
     let target_file = config_file_of(target, &paths)?;
-    let paths = chain_paths(target, &paths)?;
+    let paths = previous_notify_paths(target, &paths)?;
     let edit = {
         let paths = paths.clone();
         Edit::Remove(Box::new(move |current| {
@@ -107,27 +108,28 @@ pub fn plan_removal(target: &Target) -> Result<PlannedChange<'_>> {
         }))
     };
     let forget =
-        move || codex_chain::forget(&paths).context("could not forget the earlier program");
+        move || previous_notify::forget(&paths).context("could not forget the earlier program");
     Ok(PlannedChange::new(target_file, edit)?.afterwards(forget))
 }
 
-fn planned(current: &Current, argv: &[String], mode: Mode) -> Result<Plan, String> {
+fn planned(current: &Current, argv: &[String], mode: NotifyMode) -> Result<NotifyPlan, String> {
     plan_apply(current.text_or_empty(), argv, mode).map_err(|problem| problem.to_string())
 }
 
 /// Stores the user's program before the config names Turnbridge. A kill in between leaves an unused
 /// file, and the program is not lost.
-fn keep_chain(paths: &StatePaths, outcome: &Outcome) -> Result<(), String> {
+fn keep_previous_notify(paths: &StatePaths, outcome: &NotifyOutcome) -> Result<(), String> {
     let kept = match outcome {
-        Outcome::Chained(existing) => codex_chain::write(paths, existing),
-        Outcome::Registered | Outcome::Replaced => codex_chain::forget(paths),
+        NotifyOutcome::Chained(existing) => previous_notify::write(paths, existing),
+        NotifyOutcome::Registered | NotifyOutcome::Replaced => previous_notify::forget(paths),
         _ => Ok(()),
     };
     kept.map_err(|error| format!("the earlier program could not be kept: {error}"))
 }
 
-fn removal(paths: &StatePaths, current: &Current) -> Result<Plan, String> {
-    let chain = codex_chain::read(paths).map_err(|error| format!("codex-notify.json: {error}"))?;
+fn removal(paths: &StatePaths, current: &Current) -> Result<NotifyPlan, String> {
+    let chain =
+        previous_notify::read(paths).map_err(|error| format!("codex-notify.json: {error}"))?;
     let chained = chain.as_ref().map(|chain| chain.argv.as_slice());
     plan_remove(current.text_or_empty(), current.before_text(), chained)
         .map_err(|problem| problem.to_string())
@@ -137,22 +139,22 @@ fn removal(paths: &StatePaths, current: &Current) -> Result<Plan, String> {
 #[derive(Debug)]
 pub struct NotifyStatus {
     pub path: PathBuf,
-    pub found: Status,
+    pub found: NotifyKeyStatus,
     /// The command line that this Turnbridge would register.
     argv: Vec<String>,
     /// The program that runs after Turnbridge's.
     pub chained: Option<Vec<String>>,
 }
 
-pub fn status(target: &Target) -> Result<NotifyStatus> {
+pub fn status(target: &WslTarget) -> Result<NotifyStatus> {
     let paths = state_paths()?;
     let (file, argv) = (config_file_of(target, &paths)?.file, argv_of(target)?);
-    let paths = chain_paths(target, &paths)?;
+    let paths = previous_notify_paths(target, &paths)?;
     let current = file.current::<String>().map_err(|failure| explain(failure, file.path()))?;
     let found = notify_key::status(current.text_or_empty(), &argv)
         .map_err(|problem| refused(&problem.to_string(), file.path()))?;
-    let is_ours = matches!(found, Status::Registered | Status::Outdated(_));
-    let chain = codex_chain::read(&paths).ok().flatten().filter(|_| is_ours);
+    let is_ours = matches!(found, NotifyKeyStatus::Registered | NotifyKeyStatus::Outdated(_));
+    let chain = previous_notify::read(&paths).ok().flatten().filter(|_| is_ours);
     let chained = chain.map(|chain| chain.argv);
     Ok(NotifyStatus { path: file.path().to_owned(), found, argv, chained })
 }
@@ -161,11 +163,11 @@ impl NotifyStatus {
     /// Returns the output of `turnbridge codex notify status --json`.
     pub fn to_json(&self) -> Value {
         let (word, argv) = match &self.found {
-            Status::Absent => ("absent", None),
-            Status::Registered => ("registered", Some(&self.argv)),
-            Status::Outdated(existing) => ("outdated", Some(existing)),
-            Status::Foreign(existing) => ("foreign", Some(existing)),
-            Status::Unusable => ("unusable", None),
+            NotifyKeyStatus::Absent => ("absent", None),
+            NotifyKeyStatus::Registered => ("registered", Some(&self.argv)),
+            NotifyKeyStatus::Outdated(existing) => ("outdated", Some(existing)),
+            NotifyKeyStatus::Foreign(existing) => ("foreign", Some(existing)),
+            NotifyKeyStatus::Unusable => ("unusable", None),
         };
         json!({
             "version": 1,

@@ -7,17 +7,17 @@ use turnbridge_core::ids::Agent;
 
 use crate::failure::Remark;
 use crate::programs::{self, FIRST_WITH_ARGS};
-use crate::wsl::Target;
+use crate::wsl::WslTarget;
 
 /// Returns the absolute paths of `turnbridge-status`, `turnbridge-stop-gate` and
 /// `turnbridge-notify`. In a distribution they are those of Linux, never those of this Windows.
-pub fn paths(target: &Target, remark: Remark) -> Result<[String; 3]> {
+pub fn paths(target: &WslTarget, remark: Remark) -> Result<[String; 3]> {
     match target {
-        Target::Here => {
+        WslTarget::Here => {
             let [status, stop_gate, notify] = programs::CALLED_BY_AGENTS.map(programs::own_text);
             Ok([status?, stop_gate?, notify?])
         }
-        Target::Wsl(distribution) => {
+        WslTarget::Wsl(distribution) => {
             let installed = distribution.needed_turnbridge()?;
             if Some(installed.version) != programs::version_in(env!("CARGO_PKG_VERSION")) {
                 let [major, minor, patch] = installed.version;
@@ -34,13 +34,13 @@ pub fn paths(target: &Target, remark: Remark) -> Result<[String; 3]> {
 /// Returns the form for the installed version. A Claude Code that is too old for `args` would run
 /// the programs without arguments, so it gets a command line. One that prints no version, or is
 /// missing, counts as new.
-pub fn form_of_installed_claude(target: &Target, config: &Config) -> Result<Form> {
+pub fn form_of_installed_claude(target: &WslTarget, config: &Config) -> Result<Form> {
     let version = match target {
-        Target::Here => {
+        WslTarget::Here => {
             let claude = programs::agent(Agent::Claude, config);
             claude.and_then(|claude| programs::version_of(&claude))
         }
-        Target::Wsl(distribution) => distribution.claude_version()?,
+        WslTarget::Wsl(distribution) => distribution.claude_version()?,
     };
     Ok(match version {
         Some(version) if version < FIRST_WITH_ARGS => Form::Shell,

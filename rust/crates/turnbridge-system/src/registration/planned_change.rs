@@ -8,7 +8,7 @@ use turnbridge_core::text::line_diff::diff;
 use turnbridge_core::text::texts::Language;
 use turnbridge_core::text::token_mask::without_tokens;
 use turnbridge_core::text::visible_text::visible_line;
-use turnbridge_store::foreign::foreign_file::{Applied, Before, Change, Current};
+use turnbridge_store::foreign::foreign_file::{AppliedText, Current, FileChange, OriginalFile};
 
 use super::{explain, refused};
 use crate::wsl::TargetFile;
@@ -25,7 +25,7 @@ pub enum Basis {
 /// A function of the file's current text; it may be called more than once.
 type FromCurrent<'a, T> = Box<dyn Fn(&Current) -> Result<T, String> + 'a>;
 
-type Step<'a> = Box<dyn Fn() -> Result<()> + 'a>;
+type ChangeStep<'a> = Box<dyn Fn() -> Result<()> + 'a>;
 
 /// How the new text is made.
 pub(super) enum Edit<'a> {
@@ -45,9 +45,9 @@ pub struct PlannedChange<'a> {
     shown: Current,
     after: Option<String>,
     edit: Edit<'a>,
-    before_everything: Option<Step<'a>>,
+    before_everything: Option<ChangeStep<'a>>,
     before_replacing: Option<FromCurrent<'a, ()>>,
-    afterwards: Option<Step<'a>>,
+    afterwards: Option<ChangeStep<'a>>,
 }
 
 impl<'a> PlannedChange<'a> {
@@ -116,14 +116,14 @@ impl<'a> PlannedChange<'a> {
         shown_diff(self.path(), self.before(), self.after())
     }
 
-    pub fn make(&self, basis: Basis) -> Result<Change> {
+    pub fn make(&self, basis: Basis) -> Result<FileChange> {
         self.before_everything.as_ref().map_or(Ok(()), |step| step())?;
         let file = &self.target_file.file;
         let change = match &self.edit {
             Edit::Apply { with_us, without_us } => file.apply(|current| {
                 self.check(basis, current)?;
                 self.before_replacing.as_ref().map_or(Ok(()), |keep| keep(current))?;
-                Ok(Applied { text: with_us(current)?, without_us: without_us(current)? })
+                Ok(AppliedText { text: with_us(current)?, without_us: without_us(current)? })
             }),
             Edit::Remove(plan) => file.remove(|current| {
                 self.check(basis, current)?;
@@ -157,11 +157,11 @@ pub fn nothing_of_ours(path: &Path) -> String {
 }
 
 /// Returns the outcome of a change in words.
-pub fn outcome_text(language: Language, change: Change, path: &Path) -> String {
+pub fn outcome_text(language: Language, change: FileChange, path: &Path) -> String {
     let text = match change {
-        Change::Unchanged => SetupText::IsAsItShouldBe,
-        Change::Written => SetupText::Changed,
-        Change::Deleted => SetupText::Deleted,
+        FileChange::Unchanged => SetupText::IsAsItShouldBe,
+        FileChange::Written => SetupText::Changed,
+        FileChange::Deleted => SetupText::Deleted,
     };
     text.filled(language, &[&path.display().to_string()])
 }
@@ -170,7 +170,7 @@ pub fn outcome_text(language: Language, change: Change, path: &Path) -> String {
 fn removed(plan: &FromCurrent<'_, String>, current: &Current) -> Result<Option<String>, String> {
     match (&current.text, &current.before) {
         (None, _) => Ok(None),
-        (_, Some(Before { text, is_untouched: true })) => Ok(text.clone()),
+        (_, Some(OriginalFile { text, is_untouched: true })) => Ok(text.clone()),
         _ => plan(current).map(Some),
     }
 }

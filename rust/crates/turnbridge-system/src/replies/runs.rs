@@ -9,15 +9,15 @@ use std::process::Child;
 use std::time::SystemTime;
 
 use turnbridge_core::agents::agent_differences::LifeSign;
-use turnbridge_core::agents::codex::rollout_tail::{self, Obstacle};
-use turnbridge_core::agents::resume::Live;
+use turnbridge_core::agents::codex::rollout_tail::{self, QueueObstacle};
+use turnbridge_core::agents::resume::LiveSession;
 use turnbridge_core::ids::{Agent, SessionKey};
-use turnbridge_core::replies::holder::Way;
+use turnbridge_core::replies::holder::StartedProgram;
 use turnbridge_core::replies::reply::Reply;
 use turnbridge_core::replies::run_end::{Evidence, begun_later, judge};
-use turnbridge_core::replies::run_result::{Outcome, RunResult};
+use turnbridge_core::replies::run_result::{RunOutcome, RunResult};
 use turnbridge_core::replies::turn_trace::{
-    Through, Trace, TurnEnd, in_rollout, in_transcript, queued_turns,
+    PromptRoute, TurnEnd, TurnTrace, in_rollout, in_transcript, queued_turns,
 };
 use turnbridge_core::session::event::ProcessKey;
 use turnbridge_core::session::{Detail, Run, State};
@@ -25,16 +25,16 @@ use turnbridge_core::terminals::terminal_calls::Pane;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::clock;
 use turnbridge_store::files::bounded_file;
-use turnbridge_store::foreign::codex_lock::{self, Writer};
+use turnbridge_store::foreign::codex_lock::{self, ThreadWriter};
 use turnbridge_store::foreign::codex_rollouts;
 use turnbridge_store::paths::{StatePaths, claude_config_dir, codex_home};
-use turnbridge_store::process::companion::{self, Apart};
+use turnbridge_store::process::detached_process::{self, Detachment};
 use turnbridge_store::process::terminal_holder;
 use turnbridge_store::process::{Liveness, liveness};
 use turnbridge_store::state::inbox::{self, Streams};
 use turnbridge_store::state::{pending_turns, session_store, turn_store};
 
-use crate::observe::signals::{is_out_of_sight, with_signals};
+use crate::observe::observed_events::{is_out_of_sight, with_observed_events};
 
 /// The size of the end that is read: more than is written between a claim and a crash.
 const TAIL: u64 = 16 << 20;
@@ -44,11 +44,11 @@ pub const LONGEST_OUTPUT: u64 = 1 << 20;
 
 /// Starts the runner of a reply, which claims the reply itself. The caller must wait for the child.
 pub fn launch(id: &str) -> io::Result<Child> {
-    companion::start("turnbridge", &["run-reply", "--", id], Apart::ByItself)
+    detached_process::start("turnbridge", &["run-reply", "--", id], Detachment::ByItself)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FoundOut {
+pub enum RunFinding {
     /// The result is stored.
     Saved,
     /// A process still works on it: the caller retries later.
@@ -56,18 +56,18 @@ pub enum FoundOut {
 }
 
 /// Performs `Step::FindOut`.
-pub fn find_out(paths: &StatePaths, reply: &Reply) -> io::Result<FoundOut> {
+pub fn find_out(paths: &StatePaths, reply: &Reply) -> io::Result<RunFinding> {
     if inbox::is_hook_running(&reply.id) {
-        return Ok(FoundOut::NotYet);
+        return Ok(RunFinding::NotYet);
     }
     let evidence = evidence(paths, reply);
     // This is checked again after the evidence: a process that was alive before has written all of
     // it by now.
     if inbox::is_running(paths, &reply.id) || is_thread_in_work(paths, reply, &evidence) {
-        return Ok(FoundOut::NotYet);
+        return Ok(RunFinding::NotYet);
     }
     let result = judge(&evidence, clock::now());
-    inbox::save_result(paths, &reply.id, &result).map(|()| FoundOut::Saved)
+    inbox::save_result(paths, &reply.id, &result).map(|()| RunFinding::Saved)
 }
 
 /// Returns whether an agent has the session open in the turn of this reply. The process that was
@@ -79,7 +79,7 @@ fn is_thread_in_work(paths: &StatePaths, reply: &Reply, evidence: &Evidence) -> 
     };
     let Some(key) = reply.session().filter(|key| has_lock(key)) else { return false };
     let rollout = record_of(paths, key);
-    evidence.trace == Trace::Open
+    evidence.trace == TurnTrace::Open
         && rollout.is_some_and(|rollout| codex_rollouts::is_held(&rollout, key.id.as_str()))
 }
 
@@ -95,7 +95,11 @@ pub fn evidence(paths: &StatePaths, reply: &Reply) -> Evidence {
     let has_commands = agent.is_some_and(Agent::has_slash_commands);
     Evidence {
         // A turn that is in a rollout needs no printed output.
-        printed: if tells_by_printing || way == Some(Way::Queue) { printed } else { String::new() },
+        printed: if tells_by_printing || way == Some(StartedProgram::Queue) {
+            printed
+        } else {
+            String::new()
+        },
         way,
         is_acknowledged: acks.has_prompt,
         seen_end: acks.end.or_else(|| recorded_end(paths, reply)),
@@ -124,17 +128,17 @@ fn recorded_end(paths: &StatePaths, reply: &Reply) -> Option<TurnEnd> {
     }
 }
 
-fn trace(paths: &StatePaths, reply: &Reply) -> Trace {
+fn trace(paths: &StatePaths, reply: &Reply) -> TurnTrace {
     let (Some(key), Some(since)) = (reply.session(), inbox::claimed_at(paths, &reply.id)) else {
-        return Trace::Absent;
+        return TurnTrace::Absent;
     };
-    let Some(record) = record_of(paths, key) else { return Trace::Absent };
-    let Ok((tail, _)) = bounded_file::read_tail(&record, TAIL) else { return Trace::Absent };
+    let Some(record) = record_of(paths, key) else { return TurnTrace::Absent };
+    let Ok((tail, _)) = bounded_file::read_tail(&record, TAIL) else { return TurnTrace::Absent };
     match key.agent {
         Agent::Claude => in_transcript(&tail, &reply.text, since),
         Agent::Codex => {
-            let is_queued = inbox::way(paths, &reply.id) == Some(Way::Queue);
-            let through = if is_queued { Through::Queue } else { Through::Anything };
+            let is_queued = inbox::way(paths, &reply.id) == Some(StartedProgram::Queue);
+            let through = if is_queued { PromptRoute::Queue } else { PromptRoute::Anything };
             in_rollout(&tail, &reply.text, through, since)
         }
     }
@@ -146,11 +150,16 @@ pub type LastLooks = BTreeMap<String, SystemTime>;
 
 /// Finds the finished replies that `codex queue` had taken, and whose turn has begun since. Stores their
 /// results, and returns their ids.
-pub fn find_begun(paths: &StatePaths, looks: &mut LastLooks) -> io::Result<Vec<(String, Outcome)>> {
+pub fn find_begun(
+    paths: &StatePaths,
+    looks: &mut LastLooks,
+) -> io::Result<Vec<(String, RunOutcome)>> {
     let finished = inbox::finished(paths)?;
     let mut found = Vec::new();
     let mut seen = LastLooks::new();
-    for (reply, _) in finished.iter().filter(|reply| outcome_of(reply) == Some(Outcome::NotBegun)) {
+    for (reply, _) in
+        finished.iter().filter(|reply| outcome_of(reply) == Some(RunOutcome::NotBegun))
+    {
         let Some(record) = reply.session().and_then(|key| record_of(paths, key)) else { continue };
         let changed_at = record.metadata().and_then(|metadata| metadata.modified());
         let Ok(changed_at) = changed_at else { continue };
@@ -170,7 +179,7 @@ pub fn find_begun(paths: &StatePaths, looks: &mut LastLooks) -> io::Result<Vec<(
 
 type Finished = (Reply, Option<RunResult>);
 
-fn outcome_of((_, result): &Finished) -> Option<Outcome> {
+fn outcome_of((_, result): &Finished) -> Option<RunOutcome> {
     result.as_ref().map(|result| result.outcome)
 }
 
@@ -181,9 +190,9 @@ fn queued_turn(
     reply: &Reply,
     finished: &[Finished],
     record: &Path,
-) -> Option<Trace> {
+) -> Option<TurnTrace> {
     let is_queued = |other: &&Finished| {
-        let outcomes = [Outcome::NotBegun, Outcome::HandedOver, Outcome::Interrupted];
+        let outcomes = [RunOutcome::NotBegun, RunOutcome::HandedOver, RunOutcome::Interrupted];
         other.0.session() == reply.session()
             && other.0.text.trim() == reply.text.trim()
             && outcome_of(other).is_some_and(|outcome| outcomes.contains(&outcome))
@@ -199,7 +208,7 @@ fn queued_turn(
 
 /// Returns why a reply must not be passed now to the agent that has the session open. Returns
 /// `None` if no agent has it open, if this is unknown, or if the agent takes no replies there.
-pub fn obstacle(paths: &StatePaths, key: &SessionKey) -> Option<Obstacle> {
+pub fn obstacle(paths: &StatePaths, key: &SessionKey) -> Option<QueueObstacle> {
     if !key.agent.takes_queued_prompts() {
         return None;
     }
@@ -207,7 +216,7 @@ pub fn obstacle(paths: &StatePaths, key: &SessionKey) -> Option<Obstacle> {
     let rollout = record_of(paths, key)?;
     let home = codex_rollouts::home_of(&rollout)?;
     // The rollout of a free thread is not read.
-    if codex_lock::writer(&home, id) != Writer::Held {
+    if codex_lock::writer(&home, id) != ThreadWriter::Held {
         return None;
     }
     let last_turn = codex_rollouts::last_turn(&rollout)?;
@@ -254,13 +263,13 @@ pub fn is_open_and_busy(paths: &StatePaths, key: &SessionKey, now: Timestamp) ->
 pub fn goes_into_terminal(
     paths: &StatePaths,
     key: &SessionKey,
-    live: Live,
+    live: LiveSession,
     now: Timestamp,
 ) -> bool {
     match key.agent {
         Agent::Claude => {
             let config_dir = claude_config_dir();
-            live == Live::Pane && has_pane(paths, key, config_dir.as_deref(), now)
+            live == LiveSession::Pane && has_pane(paths, key, config_dir.as_deref(), now)
         }
         Agent::Codex => is_open_in_codex(paths, key),
     }
@@ -274,7 +283,7 @@ fn has_pane(
     now: Timestamp,
 ) -> bool {
     let Some(session) = session_store::read(paths, key) else { return false };
-    let session = with_signals(session, config_dir, now);
+    let session = with_observed_events(session, config_dir, now);
     let mut open = session.live_runs().filter(|run| is_a_persons(run));
     open.any(|run| pane_of(run).is_some())
 }
@@ -283,7 +292,7 @@ fn has_pane(
 fn is_open_in_codex(paths: &StatePaths, key: &SessionKey) -> bool {
     let Some(rollout) = record_of(paths, key) else { return false };
     codex_rollouts::is_held(&rollout, key.id.as_str())
-        && obstacle(paths, key) != Some(Obstacle::Exec)
+        && obstacle(paths, key) != Some(QueueObstacle::Exec)
 }
 
 /// Returns whether a user has it in a terminal. An unknown state counts as no, because a reply
@@ -315,7 +324,7 @@ pub fn place_to_type_into(
     config_dir: Option<&Path>,
     now: Timestamp,
 ) -> Option<TypingPlace> {
-    let session = with_signals(session_store::read(paths, key)?, config_dir, now);
+    let session = with_observed_events(session_store::read(paths, key)?, config_dir, now);
     let is_ready = |run: &&Run| {
         is_a_persons(run)
             && run.state() == State::Completed
@@ -339,7 +348,7 @@ fn is_open_with(
         return false;
     }
     let Some(session) = session_store::read(paths, key) else { return false };
-    let session = with_signals(session, config_dir, now);
+    let session = with_observed_events(session, config_dir, now);
     session.live_runs().any(is_a_persons)
 }
 
@@ -348,9 +357,9 @@ mod tests {
     use super::*;
     use turnbridge_core::ids::SessionId;
     use turnbridge_core::replies::reply::ReplyTo;
-    use turnbridge_core::replies::reply_plan::Progress;
-    use turnbridge_core::session::Host;
-    use turnbridge_core::session::event::{Event, EventKind, Facts, SessionSource};
+    use turnbridge_core::replies::reply_plan::ReplyProgress;
+    use turnbridge_core::session::RunEnvironment;
+    use turnbridge_core::session::event::{Event, EventFacts, EventKind, SessionSource};
     use turnbridge_store::process::identify;
 
     const ID: &str = "825c8529-ee09-4cb8-8902-dd785b12ca0a";
@@ -368,8 +377,11 @@ mod tests {
             process,
             name: "SessionStart".to_owned(),
             agent_id: None,
-            facts: Facts { transcript_path, ..Facts::default() },
-            host: Some(Host { entrypoint: Some(entrypoint.to_owned()), ..Host::default() }),
+            facts: EventFacts { transcript_path, ..EventFacts::default() },
+            host: Some(RunEnvironment {
+                entrypoint: Some(entrypoint.to_owned()),
+                ..RunEnvironment::default()
+            }),
             kind: EventKind::SessionStarted { source: SessionSource::Fresh },
         };
         session_store::update(Some(paths), &event, None).unwrap();
@@ -400,7 +412,7 @@ mod tests {
     }
 
     /// Returns the found outcome of a run that left this transcript, and this note of an agent.
-    fn found_out(records: &str, way: Option<Way>) -> Outcome {
+    fn found_out(records: &str, way: Option<StartedProgram>) -> RunOutcome {
         let folder = tempfile::tempdir().unwrap();
         let paths = StatePaths::below(folder.path());
         let transcript = folder.path().join("transcript.jsonl");
@@ -413,9 +425,9 @@ mod tests {
         }
         let at = clock::now().to_string();
         std::fs::write(&transcript, records.replace("NOW", &at)).unwrap();
-        assert_eq!(find_out(&paths, &reply()).unwrap(), FoundOut::Saved);
+        assert_eq!(find_out(&paths, &reply()).unwrap(), RunFinding::Saved);
         match inbox::entry(&paths, "r1").unwrap().unwrap().progress {
-            Progress::Ended(result) => result.outcome,
+            ReplyProgress::Ended(result) => result.outcome,
             other => panic!("{other:?}"),
         }
     }
@@ -429,12 +441,12 @@ mod tests {
         };
         let ended = "{\"type\":\"assistant\",\"uuid\":\"b\",\"parentUuid\":\"a\",\"timestamp\":\"NOW\",\
             \"message\":{\"model\":\"m\",\"stop_reason\":\"end_turn\",\"content\":[]}}\n";
-        let agent = Some(Way::Agent);
-        assert_eq!(found_out(&said("go on"), agent), Outcome::Interrupted);
-        assert_eq!(found_out(&(said("go on") + ended), agent), Outcome::Done);
-        assert_eq!(found_out(&said("something else"), agent), Outcome::Uncertain);
+        let agent = Some(StartedProgram::Agent);
+        assert_eq!(found_out(&said("go on"), agent), RunOutcome::Interrupted);
+        assert_eq!(found_out(&(said("go on") + ended), agent), RunOutcome::Done);
+        assert_eq!(found_out(&said("something else"), agent), RunOutcome::Uncertain);
         // No process was started: the reply was typed into a terminal.
-        assert_eq!(found_out(&said("go on"), None), Outcome::HandedOver);
-        assert_eq!(found_out("", None), Outcome::Uncertain);
+        assert_eq!(found_out(&said("go on"), None), RunOutcome::HandedOver);
+        assert_eq!(found_out("", None), RunOutcome::Uncertain);
     }
 }

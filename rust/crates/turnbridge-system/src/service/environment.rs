@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use turnbridge_config::Config;
 use turnbridge_core::ids::Agent;
-use turnbridge_core::system::service_files::{Environment, Job};
+use turnbridge_core::system::service_files::{EnvironmentVariables, Job};
 
 use crate::programs;
 
@@ -102,7 +102,7 @@ fn joined(found: Vec<PathBuf>, current: &OsString, temporary: &[PathBuf]) -> Str
 
 /// Returns the job that `install` would write, but with the installed values that differ between
 /// terminals: a PATH in which the agents are still found, and the language.
-pub fn as_installed(mut job: Job, installed: Environment) -> Job {
+pub fn as_installed(mut job: Job, installed: EnvironmentVariables) -> Job {
     let is_of_the_terminal = |name: &str| name == "PATH" || LOCALE.contains(&name);
     let path = installed.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.as_str());
     let now =

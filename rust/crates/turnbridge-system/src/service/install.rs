@@ -7,8 +7,8 @@ use turnbridge_store::paths::StatePaths;
 
 use super::uninstall::remove;
 use super::{
-    BY_HAND, Manager, Seen, Service, State, environment, no_manager, read_definition, state_of,
-    wait_until_it_runs, with_hint,
+    BY_HAND, Manager, ManagerReport, ServiceBackend, ServiceState, environment, no_manager,
+    read_definition, state_of, wait_until_it_runs, with_hint,
 };
 use crate::config_file;
 use crate::daemon_control;
@@ -16,30 +16,36 @@ use crate::failure::{Remark, hinted};
 use crate::state_folder::state_paths;
 
 /// The state before the installation.
-struct Before<'a> {
-    service: &'a dyn Service,
+struct PreviousService<'a> {
+    service: &'a dyn ServiceBackend,
     paths: StatePaths,
     definition: Option<Vec<u8>>,
-    seen: Seen,
+    seen: ManagerReport,
     remark: Remark,
     /// Whether a daemon runs that the manager does not know.
     is_by_hand: bool,
 }
 
 #[derive(Debug)]
-pub struct Installed {
-    pub state: State,
+pub struct InstalledService {
+    pub state: ServiceState,
     /// Whether a daemon that was started by hand was stopped for it.
     pub has_stopped_daemon: bool,
 }
 
 /// Installs the service. Does nothing if it is as wanted, so that running agents are not disturbed.
 /// `config` is called only if the system can have a service.
-pub fn install(config: impl FnOnce() -> Result<Config>, remark: Remark) -> Result<Installed> {
+pub fn install(
+    config: impl FnOnce() -> Result<Config>,
+    remark: Remark,
+) -> Result<InstalledService> {
     try_install(config, remark).map_err(|error| with_hint(error, BY_HAND))
 }
 
-fn try_install(config: impl FnOnce() -> Result<Config>, remark: Remark) -> Result<Installed> {
+fn try_install(
+    config: impl FnOnce() -> Result<Config>,
+    remark: Remark,
+) -> Result<InstalledService> {
     let manager = Manager::of_this_system().ok_or_else(no_manager)?;
     let config = config()?;
     if !config.features.reply_resume {
@@ -50,34 +56,34 @@ fn try_install(config: impl FnOnce() -> Result<Config>, remark: Remark) -> Resul
     let service = manager.service()?;
     let wanted = service.render(&environment::job(&config)?);
     let wanted = wanted.map_err(|refusal| anyhow!("could not define the service: {refusal}"))?;
-    let before = Before::of(&*service, remark)?;
+    let before = PreviousService::of(&*service, remark)?;
     let is_done = before.definition.as_ref() == Some(&wanted)
         && before.seen.is_registered
         && before.seen.is_running;
     let seen =
-        if is_done { enable().and_then(|()| service.look()) } else { before.replace(&wanted) };
+        if is_done { enable().and_then(|()| service.query()) } else { before.replace(&wanted) };
     let mut state = state_of(manager, &*service, seen?)?;
     if !state.is_running {
         let slow = "it is installed but does not run yet; `turnbridge logs daemon` may say why";
         state.note = Some(state.note.map_or(slow.to_owned(), |note| format!("{slow}; {note}")));
     }
-    Ok(Installed { state, has_stopped_daemon: !is_done && before.is_by_hand })
+    Ok(InstalledService { state, has_stopped_daemon: !is_done && before.is_by_hand })
 }
 
 fn enable() -> Result<()> {
     config_file::set("features", "service_enabled", Some(true.into())).map(drop)
 }
 
-impl Before<'_> {
-    fn of(service: &dyn Service, remark: Remark) -> Result<Before<'_>> {
+impl PreviousService<'_> {
+    fn of(service: &dyn ServiceBackend, remark: Remark) -> Result<PreviousService<'_>> {
         let paths = state_paths()?;
-        let seen = service.look()?;
+        let seen = service.query()?;
         let is_by_hand = daemon_control::is_running(&paths) && !seen.is_running;
         let definition = read_definition(service.definition())?;
-        Ok(Before { service, paths, definition, seen, remark, is_by_hand })
+        Ok(PreviousService { service, paths, definition, seen, remark, is_by_hand })
     }
 
-    fn replace(&self, wanted: &[u8]) -> Result<Seen> {
+    fn replace(&self, wanted: &[u8]) -> Result<ManagerReport> {
         if self.is_by_hand {
             daemon_control::stop(&self.paths)?;
         }
@@ -89,7 +95,7 @@ impl Before<'_> {
         replaced
     }
 
-    fn take_up(&self) -> Result<Seen> {
+    fn take_up(&self) -> Result<ManagerReport> {
         self.service.take_up()?;
         let seen = wait_until_it_runs(self.service)?;
         enable()?;

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use turnbridge_core::system::service_files::launchd::{self, LABEL};
-use turnbridge_core::system::service_files::{Environment, Job, Unwritable};
+use turnbridge_core::system::service_files::{EnvironmentVariables, Job, Unwritable};
 use turnbridge_store::files::atomic_file::make_private_folder;
 use turnbridge_store::paths::home_dir;
 
-use super::call::{ask, demand, patience, refused};
-use super::{PAUSE, Seen, Service, user_id};
+use super::call::{ask, demand, refused, timeout};
+use super::{ManagerReport, PAUSE, ServiceBackend, user_id};
 use crate::failure::hinted;
 
 /// The exit codes of launchd while the earlier job still ends: EIO, EALREADY.
@@ -46,7 +46,7 @@ impl Launchd {
     fn bootstrap(&self) -> Result<()> {
         let plist = self.definition.to_string_lossy();
         let arguments = ["bootstrap", &self.domain, &plist];
-        let deadline = Instant::now() + ENDING.min(patience());
+        let deadline = Instant::now() + ENDING.min(timeout());
         loop {
             let answer = ask("launchctl", &arguments)?;
             if answer.status.success() {
@@ -64,7 +64,7 @@ impl Launchd {
     }
 }
 
-impl Service for Launchd {
+impl ServiceBackend for Launchd {
     fn definition(&self) -> &Path {
         &self.definition
     }
@@ -73,21 +73,26 @@ impl Service for Launchd {
         launchd::render(job, &self.output.to_string_lossy()).map(String::into_bytes)
     }
 
-    fn environment_in(&self, definition: &[u8]) -> Environment {
+    fn environment_in(&self, definition: &[u8]) -> EnvironmentVariables {
         launchd::environment_in(&String::from_utf8_lossy(definition))
     }
 
-    fn look(&self) -> Result<Seen> {
+    fn query(&self) -> Result<ManagerReport> {
         let answer = ask("launchctl", &["print", &self.target])?;
         if !answer.status.success() {
-            return Ok(Seen::default());
+            return Ok(ManagerReport::default());
         }
         let text = answer.text();
         // Values of nested blocks come later.
         let value = |key: &str| text.lines().find_map(|line| line.trim().strip_prefix(key));
         let pid = value("pid = ").and_then(|pid| pid.parse().ok());
         let is_running = value("state = ") == Some("running");
-        Ok(Seen { is_registered: true, is_running, pid: pid.filter(|_| is_running), note: None })
+        Ok(ManagerReport {
+            is_registered: true,
+            is_running,
+            pid: pid.filter(|_| is_running),
+            note: None,
+        })
     }
 
     fn take_up(&self) -> Result<()> {
@@ -96,7 +101,7 @@ impl Service for Launchd {
             make_private_folder(folder)
                 .with_context(|| format!("could not make `{}`", folder.display()))?;
         }
-        if self.look()?.is_registered {
+        if self.query()?.is_registered {
             self.let_go()?;
         }
         self.bootstrap()
@@ -106,9 +111,9 @@ impl Service for Launchd {
         let arguments = ["bootout", &self.target];
         let answer = ask("launchctl", &arguments)?;
         let is_ending = answer.status.success() || answer.status.code() == Some(IN_PROGRESS);
-        let deadline = Instant::now() + ENDING.min(patience());
+        let deadline = Instant::now() + ENDING.min(timeout());
         while is_ending && Instant::now() < deadline {
-            if !self.look()?.is_registered {
+            if !self.query()?.is_registered {
                 return Ok(());
             }
             std::thread::sleep(PAUSE);

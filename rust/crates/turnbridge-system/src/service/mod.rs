@@ -19,12 +19,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
 use turnbridge_config::Config;
-use turnbridge_core::system::service_files::{Environment, Job, Unwritable};
+use turnbridge_core::system::service_files::{EnvironmentVariables, Job, Unwritable};
 use turnbridge_store::test_switch::{self, TestSwitch};
 
 use crate::failure::{Hinted, hinted};
 use crate::programs;
-pub use install::{Installed, install};
+pub use install::{InstalledService, install};
 use launchd::Launchd;
 use systemd::Systemd;
 use task_scheduler::TaskScheduler;
@@ -45,7 +45,7 @@ pub enum Manager {
 }
 
 #[derive(Debug)]
-pub struct State {
+pub struct ServiceState {
     pub manager: Manager,
     pub definition: PathBuf,
     /// Whether the manager has it, and starts it at login.
@@ -60,7 +60,7 @@ pub struct State {
 
 /// A manager's report on the daemon.
 #[derive(Debug, Default)]
-struct Seen {
+struct ManagerReport {
     is_registered: bool,
     is_running: bool,
     pid: Option<u32>,
@@ -68,16 +68,16 @@ struct Seen {
 }
 
 /// The operations of every manager.
-trait Service {
+trait ServiceBackend {
     fn definition(&self) -> &Path;
 
     /// Returns the bytes of the definition.
     fn render(&self, job: &Job) -> Result<Vec<u8>, Unwritable>;
 
     /// Returns the variables in a definition that was rendered earlier.
-    fn environment_in(&self, definition: &[u8]) -> Environment;
+    fn environment_in(&self, definition: &[u8]) -> EnvironmentVariables;
 
-    fn look(&self) -> Result<Seen>;
+    fn query(&self) -> Result<ManagerReport>;
 
     /// Makes the manager read the stored definition, and run it.
     fn take_up(&self) -> Result<()>;
@@ -139,7 +139,7 @@ impl Manager {
         }
     }
 
-    fn service(self) -> Result<Box<dyn Service>> {
+    fn service(self) -> Result<Box<dyn ServiceBackend>> {
         Ok(match self {
             Manager::Launchd => Box::new(Launchd::new()?),
             Manager::Systemd => Box::new(Systemd::new()?),
@@ -149,17 +149,21 @@ impl Manager {
 }
 
 /// Returns `None` if this system cannot have a service.
-pub fn state() -> Result<Option<State>> {
+pub fn state() -> Result<Option<ServiceState>> {
     let Some(manager) = Manager::of_this_system() else { return Ok(None) };
     let service = manager.service()?;
-    let state = service.look().and_then(|seen| state_of(manager, &*service, seen));
+    let state = service.query().and_then(|seen| state_of(manager, &*service, seen));
     let hint = "`turnbridge daemon status` says whether a daemon runs";
     state.map(Some).map_err(|error| with_hint(error, hint))
 }
 
-fn state_of(manager: Manager, service: &dyn Service, seen: Seen) -> Result<State> {
+fn state_of(
+    manager: Manager,
+    service: &dyn ServiceBackend,
+    seen: ManagerReport,
+) -> Result<ServiceState> {
     let definition = read_definition(service.definition())?;
-    Ok(State {
+    Ok(ServiceState {
         manager,
         definition: service.definition().to_owned(),
         is_installed: seen.is_registered && definition.is_some(),
@@ -172,7 +176,7 @@ fn state_of(manager: Manager, service: &dyn Service, seen: Seen) -> Result<State
 
 /// Returns whether the definition is current. Another terminal's PATH does not make it outdated:
 /// see `environment::as_installed`.
-fn is_current(service: &dyn Service, definition: &[u8]) -> bool {
+fn is_current(service: &dyn ServiceBackend, definition: &[u8]) -> bool {
     let config = Config::read().unwrap_or_default();
     let Ok(job) = environment::job(&config) else { return false };
     let job = environment::as_installed(job, service.environment_in(definition));
@@ -189,8 +193,8 @@ pub fn restart() -> Result<()> {
     })
 }
 
-fn restart_it(service: &dyn Service) -> Result<()> {
-    if !service.look()?.is_registered {
+fn restart_it(service: &dyn ServiceBackend) -> Result<()> {
+    if !service.query()?.is_registered {
         let hint = "`turnbridge service install` makes one; `turnbridge daemon stop` and \
                     `turnbridge daemon` restart one that was started by hand";
         return Err(hinted("there is no service to restart", hint));
@@ -200,10 +204,10 @@ fn restart_it(service: &dyn Service) -> Result<()> {
     if seen.is_running { Ok(()) } else { Err(anyhow!("the daemon did not come up again")) }
 }
 
-fn wait_until_it_runs(service: &dyn Service) -> Result<Seen> {
-    let deadline = Instant::now() + START.min(call::patience());
+fn wait_until_it_runs(service: &dyn ServiceBackend) -> Result<ManagerReport> {
+    let deadline = Instant::now() + START.min(call::timeout());
     loop {
-        let seen = service.look()?;
+        let seen = service.query()?;
         if seen.is_running || Instant::now() >= deadline {
             return Ok(seen);
         }

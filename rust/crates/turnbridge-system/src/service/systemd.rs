@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use anyhow::Result;
 use turnbridge_core::system::service_files::systemd::{self, UNIT};
-use turnbridge_core::system::service_files::{Environment, Job, Unwritable};
+use turnbridge_core::system::service_files::{EnvironmentVariables, Job, Unwritable};
 use turnbridge_store::paths::config_file;
 
 use super::call::{ask, demand, refused};
-use super::{Seen, Service, user_id};
+use super::{ManagerReport, ServiceBackend, user_id};
 use crate::failure::hinted;
 use crate::programs;
 
 /// The timeout of a call: a live manager answers in milliseconds.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 pub struct Systemd {
     /// `systemd/user`.
@@ -29,7 +29,7 @@ pub fn answers() -> bool {
     let Some(program) = programs::find("systemctl", None) else { return false };
     let mut command = Command::new(program);
     command.args(["--user", "show", "--property=Version"]);
-    programs::ask(&mut command, PATIENCE)
+    programs::ask(&mut command, TIMEOUT)
         .is_ok_and(|answer| answer.status.success() && answer.text().starts_with("Version="))
 }
 
@@ -43,7 +43,7 @@ impl Systemd {
     }
 }
 
-impl Service for Systemd {
+impl ServiceBackend for Systemd {
     fn definition(&self) -> &Path {
         &self.definition
     }
@@ -52,11 +52,11 @@ impl Service for Systemd {
         systemd::render(job).map(String::into_bytes)
     }
 
-    fn environment_in(&self, definition: &[u8]) -> Environment {
+    fn environment_in(&self, definition: &[u8]) -> EnvironmentVariables {
         systemd::environment_in(&String::from_utf8_lossy(definition))
     }
 
-    fn look(&self) -> Result<Seen> {
+    fn query(&self) -> Result<ManagerReport> {
         let properties = "--property=LoadState,UnitFileState,ActiveState,MainPID";
         let arguments = ["--user", "show", UNIT, properties];
         let answer = ask("systemctl", &arguments)?;
@@ -75,12 +75,12 @@ impl Service for Systemd {
         let is_running = value("ActiveState") == Some("active");
         let pid = value("MainPID").and_then(|pid| pid.parse().ok()).filter(|pid| *pid != 0);
         let note = if is_registered { linger_note() } else { None };
-        Ok(Seen { is_registered, is_running, pid: pid.filter(|_| is_running), note })
+        Ok(ManagerReport { is_registered, is_running, pid: pid.filter(|_| is_running), note })
     }
 
     fn take_up(&self) -> Result<()> {
         demand("systemctl", &["--user", "daemon-reload"])?;
-        let was_running = self.look()?.is_running;
+        let was_running = self.query()?.is_running;
         demand("systemctl", &["--user", "enable", "--now", UNIT])?;
         // A running unit continues with its old definition.
         if was_running { self.restart() } else { Ok(()) }

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use turnbridge_core::system::service_files::task_scheduler::{self, TASK};
-use turnbridge_core::system::service_files::{Environment, Job, Unwritable};
+use turnbridge_core::system::service_files::{EnvironmentVariables, Job, Unwritable};
 use turnbridge_store::paths::StatePaths;
 
 use super::call::{ask, demand};
-use super::{Seen, Service};
+use super::{ManagerReport, ServiceBackend};
 use crate::daemon_control;
 use crate::failure::hinted;
 use crate::state_folder::state_paths;
@@ -35,7 +35,7 @@ impl TaskScheduler {
     /// Stops the task. `/End` ends all processes that the task has started, running agents too. So
     /// the daemon is stopped first, and the agents survive.
     fn stop(&self) -> Result<()> {
-        if self.look()?.is_running {
+        if self.query()?.is_running {
             self.ask_the_daemon();
             // It fails if no process runs any more.
             ask("schtasks", &["/End", "/TN", TASK])?;
@@ -50,7 +50,7 @@ impl TaskScheduler {
     }
 }
 
-impl Service for TaskScheduler {
+impl ServiceBackend for TaskScheduler {
     fn definition(&self) -> &Path {
         &self.definition
     }
@@ -59,21 +59,21 @@ impl Service for TaskScheduler {
         task_scheduler::render(job, &self.user).map(|text| task_scheduler::encode(&text))
     }
 
-    fn environment_in(&self, _definition: &[u8]) -> Environment {
-        Environment::new()
+    fn environment_in(&self, _definition: &[u8]) -> EnvironmentVariables {
+        EnvironmentVariables::new()
     }
 
-    fn look(&self) -> Result<Seen> {
+    fn query(&self) -> Result<ManagerReport> {
         let answer = ask("schtasks", &["/Query", "/TN", TASK, "/FO", "CSV", "/V", "/NH"])?;
         if !answer.status.success() {
-            return Ok(Seen::default());
+            return Ok(ManagerReport::default());
         }
         let is_running = task_scheduler::is_running(&answer.text());
         // The task's process is the console; the daemon's status has the daemon's pid.
         let status = daemon_control::read_status(&self.paths)
             .filter(|_| daemon_control::is_running(&self.paths));
         let pid = status.map(|status| status.pid).filter(|_| is_running);
-        Ok(Seen { is_registered: true, is_running, pid, note: None })
+        Ok(ManagerReport { is_registered: true, is_running, pid, note: None })
     }
 
     fn take_up(&self) -> Result<()> {
@@ -84,7 +84,7 @@ impl Service for TaskScheduler {
     }
 
     fn let_go(&self) -> Result<()> {
-        let was_running = self.look()?.is_running;
+        let was_running = self.query()?.is_running;
         self.stop()?;
         demand("schtasks", &["/Delete", "/TN", TASK, "/F"])?;
         // The task may have been started in between, and a run outlives its task.

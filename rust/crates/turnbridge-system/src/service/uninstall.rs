@@ -5,7 +5,7 @@ use std::io;
 
 use anyhow::{Context, Result};
 
-use super::{Manager, Service, read_definition, with_hint};
+use super::{Manager, ServiceBackend, read_definition, with_hint};
 use crate::config_file;
 use crate::failure::Remark;
 
@@ -14,7 +14,7 @@ pub fn uninstall(remark: Remark) -> Result<bool> {
     // A service that was installed under a manager is removed also if the manager is gone.
     let Some(manager) = Manager::of_this_platform() else { return Ok(false) };
     let service = manager.service()?;
-    let was_registered = service.look().is_ok_and(|seen| seen.is_registered || seen.is_running);
+    let was_registered = service.query().is_ok_and(|seen| seen.is_registered || seen.is_running);
     let was_there = was_registered || read_definition(service.definition())?.is_some();
     if was_there {
         let hint = "nothing was removed; run this again when the reason is gone";
@@ -28,9 +28,9 @@ pub fn uninstall(remark: Remark) -> Result<bool> {
 
 /// Removes the service from its manager. It counts as removed if the manager reports so, whatever
 /// errors came before.
-fn let_go(manager: Manager, service: &dyn Service) -> Result<()> {
+fn let_go(manager: Manager, service: &dyn ServiceBackend) -> Result<()> {
     let Err(error) = service.let_go() else { return Ok(()) };
-    match service.look() {
+    match service.query() {
         Ok(seen) if !seen.is_registered && !seen.is_running => Ok(()),
         // No manager can run it any more.
         Err(_) if Manager::of_this_system() != Some(manager) => Ok(()),
@@ -38,7 +38,7 @@ fn let_go(manager: Manager, service: &dyn Service) -> Result<()> {
     }
 }
 
-pub(super) fn remove(service: &dyn Service) -> Result<()> {
+pub(super) fn remove(service: &dyn ServiceBackend) -> Result<()> {
     let path = service.definition();
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use super::Speaker;
-use super::engine::{Call, Engine};
+use super::engine::{Engine, EngineCall};
 
 /// The limit of stored errors; more of them would help no user.
 const LONGEST_COMPLAINT: usize = 16 << 10;
@@ -20,7 +20,7 @@ pub struct EngineProcess {
 }
 
 impl EngineProcess {
-    pub fn start(speaker: &Speaker, call: Call) -> io::Result<EngineProcess> {
+    pub fn start(speaker: &Speaker, call: EngineCall) -> io::Result<EngineProcess> {
         let mut command = Command::new(&speaker.path);
         command.args(call.arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -66,21 +66,21 @@ impl EngineProcess {
 
 /// The meaning of an engine's end.
 #[derive(Debug, PartialEq, Eq)]
-pub enum End {
+pub enum EngineEnd {
     Well,
     NoSound(String),
     Failed(String),
 }
 
-impl End {
-    pub fn of(engine: Engine, status: ExitStatus, complaints: &str) -> End {
+impl EngineEnd {
+    pub fn of(engine: Engine, status: ExitStatus, complaints: &str) -> EngineEnd {
         let cause = cause(complaints);
         if says_that_there_is_no_sound(engine, status.success(), complaints) {
-            return End::NoSound(cause);
+            return EngineEnd::NoSound(cause);
         }
         match status.success() {
-            true => End::Well,
-            false => End::Failed(format!("`{}` failed ({status}): {cause}", engine.name())),
+            true => EngineEnd::Well,
+            false => EngineEnd::Failed(format!("`{}` failed ({status}): {cause}", engine.name())),
         }
     }
 }
@@ -165,16 +165,19 @@ mod tests {
         let noise = "ALSA lib pcm.c:2666:(snd_pcm_open_noupdate) Unknown PCM default\n";
         let complaints = format!("{noise}error: No such file or directory\n{noise}");
         let (well, badly) = (ExitStatus::from_raw(0), ExitStatus::from_raw(1 << 8));
-        let no_sound = End::NoSound("error: No such file or directory".to_owned());
-        assert_eq!(End::of(Engine::EspeakNg, well, &complaints), no_sound);
-        assert_eq!(End::of(Engine::EspeakNg, well, noise), End::Well);
-        assert_eq!(End::of(Engine::PowerShell, well, &complaints), End::Well);
+        let no_sound = EngineEnd::NoSound("error: No such file or directory".to_owned());
+        assert_eq!(EngineEnd::of(Engine::EspeakNg, well, &complaints), no_sound);
+        assert_eq!(EngineEnd::of(Engine::EspeakNg, well, noise), EngineEnd::Well);
+        assert_eq!(EngineEnd::of(Engine::PowerShell, well, &complaints), EngineEnd::Well);
         let sandboxed = "AudioQueueStart failed (-66680)\n";
-        assert!(matches!(End::of(Engine::Say, badly, sandboxed), End::NoSound(_)));
+        assert!(matches!(EngineEnd::of(Engine::Say, badly, sandboxed), EngineEnd::NoSound(_)));
         let unknown = format!("{noise}Error: The specified espeak-ng voice does not exist.\n");
         let failed = "`espeak-ng` failed (exit status: 1): \
                       Error: The specified espeak-ng voice does not exist.";
-        assert_eq!(End::of(Engine::EspeakNg, badly, &unknown), End::Failed(failed.to_owned()));
+        assert_eq!(
+            EngineEnd::of(Engine::EspeakNg, badly, &unknown),
+            EngineEnd::Failed(failed.to_owned())
+        );
         assert_eq!(cause(""), "no word why");
         assert_eq!(cause("あいう\x1b[1mえ"), "あいう[1mえ");
     }

@@ -11,38 +11,38 @@ use std::sync::mpsc::channel;
 use turnbridge_core::text::visible_text::visible_line;
 
 use super::engine_process::in_its_own_group;
-use super::{Engine, Manner, patience};
+use super::{Engine, Manner, speech_timeouts};
 
 /// The report of the player.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Report {
+pub enum PlayerReport {
     /// The speech began, with this engine if the player has named it.
     Began(Option<Engine>),
     NoSound(String),
     Failed(String),
 }
 
-impl Report {
+impl PlayerReport {
     pub fn to_line(&self) -> String {
         match self {
-            Report::Began(engine) => format!("began: {}\n", engine.map_or("", Engine::name)),
-            Report::NoSound(cause) => format!("no sound: {}\n", visible_line(cause)),
-            Report::Failed(cause) => format!("failed: {}\n", visible_line(cause)),
+            PlayerReport::Began(engine) => format!("began: {}\n", engine.map_or("", Engine::name)),
+            PlayerReport::NoSound(cause) => format!("no sound: {}\n", visible_line(cause)),
+            PlayerReport::Failed(cause) => format!("failed: {}\n", visible_line(cause)),
         }
     }
 
-    fn parse(line: &str) -> Report {
+    fn parse(line: &str) -> PlayerReport {
         match line.trim_end_matches('\n').split_once(": ") {
-            Some(("began", engine)) => Report::Began(Engine::by_name(engine)),
-            Some(("no sound", cause)) => Report::NoSound(cause.to_owned()),
-            Some(("failed", cause)) => Report::Failed(cause.to_owned()),
-            _ => Report::Failed("the player ended without a word".to_owned()),
+            Some(("began", engine)) => PlayerReport::Began(Engine::by_name(engine)),
+            Some(("no sound", cause)) => PlayerReport::NoSound(cause.to_owned()),
+            Some(("failed", cause)) => PlayerReport::Failed(cause.to_owned()),
+            _ => PlayerReport::Failed("the player ended without a word".to_owned()),
         }
     }
 }
 
 /// Writes the player's report to the caller, and closes stdout, because nothing follows.
-pub fn tell_the_caller(report: Report) {
+pub fn tell_the_caller(report: PlayerReport) {
     let mut stdout = io::stdout().lock();
     // A caller that has ended needs no report.
     let _ = stdout.write_all(report.to_line().as_bytes()).and_then(|()| stdout.flush());
@@ -54,10 +54,10 @@ pub fn tell_the_caller(report: Report) {
 
 /// Starts the player. Returns as soon as the player reports the result; without a report before the
 /// timeout the speech counts as begun.
-pub fn start_player(markdown: &str, manner: &Manner) -> Report {
+pub fn start_player(markdown: &str, manner: &Manner) -> PlayerReport {
     let mut player = match spawn_player(manner) {
         Ok(player) => player,
-        Err(error) => return Report::Failed(format!("could not start the player: {error}")),
+        Err(error) => return PlayerReport::Failed(format!("could not start the player: {error}")),
     };
     if let Some(mut stdin) = player.stdin.take() {
         // A player that has ended already has reported why, or reports nothing; the code below
@@ -70,9 +70,9 @@ pub fn start_player(markdown: &str, manner: &Manner) -> Report {
         // A server that speaks again and again must not leave zombies.
         let _ = player.wait();
     });
-    match report.recv_timeout(patience::for_the_player()) {
-        Ok(line) => Report::parse(&line),
-        Err(_) => Report::Began(None),
+    match report.recv_timeout(speech_timeouts::player_timeout()) {
+        Ok(line) => PlayerReport::parse(&line),
+        Err(_) => PlayerReport::Began(None),
     }
 }
 
@@ -132,16 +132,16 @@ mod tests {
     #[test]
     fn what_the_player_says_is_understood() {
         let reports = [
-            Report::Began(Engine::of_this_system().first().copied()),
-            Report::NoSound("error: no card".to_owned()),
-            Report::Failed("x: y".to_owned()),
+            PlayerReport::Began(Engine::of_this_system().first().copied()),
+            PlayerReport::NoSound("error: no card".to_owned()),
+            PlayerReport::Failed("x: y".to_owned()),
         ];
         for report in reports {
-            assert_eq!(Report::parse(&report.to_line()), report);
+            assert_eq!(PlayerReport::parse(&report.to_line()), report);
         }
-        assert_eq!(Report::Failed("a\nb".to_owned()).to_line(), "failed: a b\n");
+        assert_eq!(PlayerReport::Failed("a\nb".to_owned()).to_line(), "failed: a b\n");
         for line in ["", "\n", "bega", "panicked at"] {
-            assert!(matches!(Report::parse(line), Report::Failed(_)), "{line}");
+            assert!(matches!(PlayerReport::parse(line), PlayerReport::Failed(_)), "{line}");
         }
     }
 }

@@ -7,9 +7,9 @@
 mod engine;
 mod engine_process;
 mod launch;
-mod patience;
 mod player;
 mod sound_file;
+mod speech_timeouts;
 mod voices;
 mod wav;
 
@@ -59,9 +59,9 @@ impl Speaker {
     }
 }
 
-impl From<&config::Voice> for Manner {
-    fn from(voice: &config::Voice) -> Manner {
-        let config::Voice { rate, en, ja, .. } = voice.clone();
+impl From<&config::VoiceConfig> for Manner {
+    fn from(voice: &config::VoiceConfig) -> Manner {
+        let config::VoiceConfig { rate, en, ja, .. } = voice.clone();
         Manner { japanese: ja, english: en, words_per_minute: rate }
     }
 }
@@ -75,7 +75,7 @@ pub struct Speech {
 
 /// The reason why there is no sound.
 #[derive(Debug)]
-pub enum Silence {
+pub enum SilenceReason {
     NothingToSay,
     /// The user has muted it.
     Muted,
@@ -86,21 +86,23 @@ pub enum Silence {
 }
 
 /// Starts to speak `markdown`. Returns when the speech has begun, not when it has ended.
-pub fn speak(markdown: &str, voice: &config::Voice) -> Result<Speech, Silence> {
+pub fn speak(markdown: &str, voice: &config::VoiceConfig) -> Result<Speech, SilenceReason> {
     let utterances = spoken_text(markdown);
     if utterances.is_empty() {
-        return Err(Silence::NothingToSay);
+        return Err(SilenceReason::NothingToSay);
     }
     if voice.mute {
-        return Err(Silence::Muted);
+        return Err(SilenceReason::Muted);
     }
     let manner = Manner::from(voice);
     let speakers = Speaker::to_play(&utterances, &manner);
-    let first = speakers.first().ok_or(Silence::NoEngine)?.engine;
+    let first = speakers.first().ok_or(SilenceReason::NoEngine)?.engine;
     match launch::start_player(markdown, &manner) {
-        launch::Report::Began(engine) => Ok(Speech { engine: engine.unwrap_or(first), utterances }),
-        launch::Report::NoSound(cause) => Err(Silence::NoSound(cause)),
-        launch::Report::Failed(cause) => Err(Silence::Failed(cause)),
+        launch::PlayerReport::Began(engine) => {
+            Ok(Speech { engine: engine.unwrap_or(first), utterances })
+        }
+        launch::PlayerReport::NoSound(cause) => Err(SilenceReason::NoSound(cause)),
+        launch::PlayerReport::Failed(cause) => Err(SilenceReason::Failed(cause)),
     }
 }
 
@@ -116,7 +118,7 @@ pub struct WrittenSpeech {
 /// asked for.
 pub fn write(
     markdown: &str,
-    voice: impl FnOnce() -> config::Voice,
+    voice: impl FnOnce() -> config::VoiceConfig,
     path: &Path,
 ) -> anyhow::Result<Option<WrittenSpeech>> {
     let utterances = spoken_text(markdown);
@@ -128,29 +130,33 @@ pub fn write(
     Ok(Some(WrittenSpeech { engine: speaker.engine, utterances, seconds }))
 }
 
-impl Silence {
+impl SilenceReason {
     /// Returns the reason as a sentence for the user.
     pub fn reason(&self) -> String {
         match self {
-            Silence::NothingToSay => "there is nothing to say".to_owned(),
-            Silence::Muted => "muted; `turnbridge voice unmute` lets it speak again".to_owned(),
-            Silence::NoEngine => "no speech engine on this machine".to_owned(),
-            Silence::NoSound(cause) => format!("this machine cannot play sound: {cause}"),
-            Silence::Failed(cause) => format!("could not speak: {cause}"),
+            SilenceReason::NothingToSay => "there is nothing to say".to_owned(),
+            SilenceReason::Muted => {
+                "muted; `turnbridge voice unmute` lets it speak again".to_owned()
+            }
+            SilenceReason::NoEngine => "no speech engine on this machine".to_owned(),
+            SilenceReason::NoSound(cause) => format!("this machine cannot play sound: {cause}"),
+            SilenceReason::Failed(cause) => format!("could not speak: {cause}"),
         }
     }
 
     pub fn into_error(self) -> anyhow::Error {
         let reason = self.reason();
         match self {
-            Silence::NothingToSay | Silence::Muted => anyhow::anyhow!(reason),
-            Silence::NoEngine => no_engine(),
-            Silence::NoSound(_) => hinted_with_code(
+            SilenceReason::NothingToSay | SilenceReason::Muted => anyhow::anyhow!(reason),
+            SilenceReason::NoEngine => no_engine(),
+            SilenceReason::NoSound(_) => hinted_with_code(
                 CANNOT,
                 reason,
                 "connect a sound device, or write a file with `turnbridge speak --out FILE`",
             ),
-            Silence::Failed(_) => hinted(reason, "`turnbridge voice status` shows what is set"),
+            SilenceReason::Failed(_) => {
+                hinted(reason, "`turnbridge voice status` shows what is set")
+            }
         }
     }
 }
@@ -163,5 +169,5 @@ pub fn no_engine() -> anyhow::Error {
     } else {
         "install one, for example with `apt-get install espeak-ng`"
     };
-    hinted_with_code(CANNOT, Silence::NoEngine.reason(), hint)
+    hinted_with_code(CANNOT, SilenceReason::NoEngine.reason(), hint)
 }

@@ -10,22 +10,22 @@ use std::time::{Duration, Instant};
 
 use turnbridge_core::text::spoken_text::Utterance;
 use turnbridge_store::state::folder_trust::trusted_state;
-use turnbridge_store::state::speech_mark::{SpeechMark, Word};
+use turnbridge_store::state::speech_mark::{SpeechHolder, SpeechMark};
 
-use super::engine::{Engine, Target};
-use super::engine_process::{End, EngineProcess, without_window};
-use super::launch::Report;
-use super::{Manner, Speaker, patience};
+use super::engine::{Engine, SpeechTarget};
+use super::engine_process::{EngineEnd, EngineProcess, without_window};
+use super::launch::PlayerReport;
+use super::{Manner, Speaker, speech_timeouts};
 
 /// The interval at which the player polls. People notice a tenth of a second.
 const LOOK_EVERY: Duration = Duration::from_millis(25);
 
 /// Plays one utterance after another to its end, and calls `tell` once with whether the first one
 /// began. If an engine cannot begin, it tries the next.
-pub fn play(utterances: &[Utterance], manner: &Manner, tell: impl FnOnce(Report)) {
+pub fn play(utterances: &[Utterance], manner: &Manner, tell: impl FnOnce(PlayerReport)) {
     let speakers = Speaker::to_play(utterances, manner);
-    let mut player = Player { word: take_the_word(&speakers), tell: Some(tell) };
-    let mut report = Report::Failed("no speech engine on this machine".to_owned());
+    let mut player = SpeechPlayer { word: claim_speech(&speakers), tell: Some(tell) };
+    let mut report = PlayerReport::Failed("no speech engine on this machine".to_owned());
     for speaker in &speakers {
         match player.play_all(speaker, utterances) {
             Ok(()) => return,
@@ -35,7 +35,7 @@ pub fn play(utterances: &[Utterance], manner: &Manner, tell: impl FnOnce(Report)
     player.tell(report);
 }
 
-struct Player<Tell> {
+struct SpeechPlayer<Tell> {
     word: Option<SpeechMark>,
     tell: Option<Tell>,
 }
@@ -43,12 +43,16 @@ struct Player<Tell> {
 enum Played {
     ToTheEnd,
     CutOff,
-    Badly(Report),
+    Badly(PlayerReport),
 }
 
-impl<Tell: FnOnce(Report)> Player<Tell> {
+impl<Tell: FnOnce(PlayerReport)> SpeechPlayer<Tell> {
     /// Returns `Err` with the reason if nothing was played.
-    fn play_all(&mut self, speaker: &Speaker, utterances: &[Utterance]) -> Result<(), Report> {
+    fn play_all(
+        &mut self,
+        speaker: &Speaker,
+        utterances: &[Utterance],
+    ) -> Result<(), PlayerReport> {
         for utterance in utterances {
             match self.play_one(speaker, utterance) {
                 Played::ToTheEnd => {}
@@ -59,20 +63,22 @@ impl<Tell: FnOnce(Report)> Player<Tell> {
                 Played::Badly(_) => {}
             }
         }
-        self.tell(Report::Began(Some(speaker.engine)));
+        self.tell(PlayerReport::Began(Some(speaker.engine)));
         Ok(())
     }
 
     fn play_one(&mut self, speaker: &Speaker, utterance: &Utterance) -> Played {
-        if self.word() != Word::Ours {
+        if self.holder() != SpeechHolder::Ours {
             return Played::CutOff;
         }
-        let call = speaker.engine.call(utterance, &speaker.manner, Target::Play);
+        let call = speaker.engine.call(utterance, &speaker.manner, SpeechTarget::Play);
         let mut engine = match EngineProcess::start(speaker, call) {
             Ok(engine) => engine,
             Err(error) => {
                 let path = speaker.path.display();
-                return Played::Badly(Report::Failed(format!("could not start `{path}`: {error}")));
+                return Played::Badly(PlayerReport::Failed(format!(
+                    "could not start `{path}`: {error}"
+                )));
             }
         };
         let start = Instant::now();
@@ -80,50 +86,50 @@ impl<Tell: FnOnce(Report)> Player<Tell> {
             match engine.try_wait() {
                 Ok(None) => {}
                 Ok(Some(status)) => {
-                    let end = End::of(speaker.engine, status, &engine.complaints());
+                    let end = EngineEnd::of(speaker.engine, status, &engine.complaints());
                     return self.played(speaker.engine, end);
                 }
                 Err(error) => {
                     engine.kill();
-                    return Played::Badly(Report::Failed(error.to_string()));
+                    return Played::Badly(PlayerReport::Failed(error.to_string()));
                 }
             }
-            let word = self.word();
-            if word != Word::Ours {
+            let word = self.holder();
+            if word != SpeechHolder::Ours {
                 engine.kill();
                 // A newer speech has cancelled the service already, and must not be cancelled
                 // itself.
-                if word == Word::Nobodys {
+                if word == SpeechHolder::NoOne {
                     cancel(speaker);
                 }
                 return Played::CutOff;
             }
             if self.tell.is_some() && has_begun(&mut engine, start.elapsed()) {
-                self.tell(Report::Began(Some(speaker.engine)));
+                self.tell(PlayerReport::Began(Some(speaker.engine)));
             }
             std::thread::sleep(LOOK_EVERY);
         }
     }
 
-    fn played(&mut self, engine: Engine, end: End) -> Played {
+    fn played(&mut self, engine: Engine, end: EngineEnd) -> Played {
         match end {
-            End::Well => {
-                self.tell(Report::Began(Some(engine)));
+            EngineEnd::Well => {
+                self.tell(PlayerReport::Began(Some(engine)));
                 Played::ToTheEnd
             }
-            End::NoSound(cause) => {
+            EngineEnd::NoSound(cause) => {
                 let cause = format!("`{}` says `{cause}`", engine.name());
-                Played::Badly(Report::NoSound(cause))
+                Played::Badly(PlayerReport::NoSound(cause))
             }
-            End::Failed(cause) => Played::Badly(Report::Failed(cause)),
+            EngineEnd::Failed(cause) => Played::Badly(PlayerReport::Failed(cause)),
         }
     }
 
-    fn word(&self) -> Word {
-        self.word.as_ref().map_or(Word::Ours, SpeechMark::word)
+    fn holder(&self) -> SpeechHolder {
+        self.word.as_ref().map_or(SpeechHolder::Ours, SpeechMark::holder)
     }
 
-    fn tell(&mut self, report: Report) {
+    fn tell(&mut self, report: PlayerReport) {
         if let Some(tell) = self.tell.take() {
             tell(report);
         }
@@ -131,12 +137,12 @@ impl<Tell: FnOnce(Report)> Player<Tell> {
 }
 
 fn has_begun(engine: &mut EngineProcess, after: Duration) -> bool {
-    after >= patience::a_longer_moment()
-        || after >= patience::a_moment() && !engine.has_complained()
+    after >= speech_timeouts::failure_time()
+        || after >= speech_timeouts::start_time() && !engine.has_complained()
 }
 
-fn take_the_word(speakers: &[Speaker]) -> Option<SpeechMark> {
-    let word = SpeechMark::take(&trusted_state()?).ok()?;
+fn claim_speech(speakers: &[Speaker]) -> Option<SpeechMark> {
+    let word = SpeechMark::claim(&trusted_state()?).ok()?;
     if word.was_anothers() {
         speakers.iter().for_each(cancel);
     }

@@ -9,8 +9,8 @@ use anyhow::{Context, Result, bail};
 use turnbridge_core::text::spoken_text::Utterance;
 
 use super::Speaker;
-use super::engine::{Call, Target};
-use super::engine_process::{End, without_window};
+use super::engine::{EngineCall, SpeechTarget};
+use super::engine_process::{EngineEnd, without_window};
 use super::wav::Wav;
 
 impl Speaker {
@@ -32,7 +32,7 @@ impl Speaker {
     }
 
     fn write(&self, utterance: &Utterance, path: &Path) -> Result<Wav> {
-        let call = self.engine.call(utterance, &self.manner, Target::Write(path));
+        let call = self.engine.call(utterance, &self.manner, SpeechTarget::Write(path));
         let printed = self.run(call)?;
         let sound = match self.engine.writes_to_stdout() {
             true => printed,
@@ -42,7 +42,7 @@ impl Speaker {
     }
 
     /// Returns the engine's output.
-    pub(super) fn run(&self, call: Call) -> Result<Vec<u8>> {
+    pub(super) fn run(&self, call: EngineCall) -> Result<Vec<u8>> {
         let could_not_run = || format!("could not run `{}`", self.path.display());
         let mut command = Command::new(&self.path);
         command.args(call.arguments);
@@ -56,10 +56,10 @@ impl Speaker {
         let output = child.wait_with_output().with_context(could_not_run)?;
         let _ = feeder.join();
         let complaints = String::from_utf8_lossy(&output.stderr);
-        match End::of(self.engine, output.status, &complaints) {
-            End::Failed(cause) => bail!(cause),
+        match EngineEnd::of(self.engine, output.status, &complaints) {
+            EngineEnd::Failed(cause) => bail!(cause),
             // The engine had nothing to play.
-            End::Well | End::NoSound(_) => Ok(output.stdout),
+            EngineEnd::Well | EngineEnd::NoSound(_) => Ok(output.stdout),
         }
     }
 }

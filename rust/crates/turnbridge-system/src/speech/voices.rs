@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use turnbridge_core::text::spoken_text::Language;
 
-use super::engine::{Call, Engine, code};
+use super::engine::{Engine, EngineCall, code};
 use super::{Manner, Speaker};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl Speaker {
         };
         let arguments = arguments.iter().map(Into::into).collect();
         let printed = self
-            .run(Call { arguments, stdin: String::new() })
+            .run(EngineCall { arguments, stdin: String::new() })
             .with_context(|| format!("could not ask `{}` for its voices", self.name()))?;
         Ok(parse(self.engine, &String::from_utf8_lossy(&printed)))
     }

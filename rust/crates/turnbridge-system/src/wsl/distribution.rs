@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use turnbridge_core::system::wsl::{DistributionName, Environment, below};
+use turnbridge_core::system::wsl::{DistributionName, WslEnvironment, below};
 use turnbridge_store::files::bounded_file;
 use turnbridge_store::foreign::foreign_file::ForeignFile;
 use turnbridge_store::paths::StatePaths;
@@ -21,7 +21,7 @@ const OF_WINDOWS: &[u8] = b"MZ";
 #[derive(Debug)]
 pub struct Distribution {
     pub name: DistributionName,
-    pub environment: Environment,
+    pub environment: WslEnvironment,
     root: PathBuf,
     distributions: Distributions,
 }
@@ -36,12 +36,12 @@ pub struct LinuxFile {
 
 /// The Turnbridge of a distribution.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Installed {
+pub struct InstalledTurnbridge {
     pub folder: String,
     pub version: [u32; 3],
 }
 
-impl Installed {
+impl InstalledTurnbridge {
     pub fn path_of(&self, program: &str) -> String {
         format!("{}/{program}", self.folder)
     }
@@ -51,7 +51,7 @@ impl Distribution {
     /// Reads the environment of the distribution. Starts it if it does not run.
     pub fn open(distributions: &Distributions, name: DistributionName) -> Result<Distribution> {
         let answer = distributions.ask(&name, &["env"])?;
-        let environment = Environment::parse(&String::from_utf8_lossy(&answer.stdout));
+        let environment = WslEnvironment::parse(&String::from_utf8_lossy(&answer.stdout));
         let Some(environment) = environment.filter(|_| answer.status.success()) else {
             let error = format!("`{name}` does not say where its user's home is");
             let hint = format!("see what `wsl.exe -d {name} --exec env` prints");
@@ -123,23 +123,23 @@ impl Distribution {
     }
 
     /// Returns the Turnbridge that is installed there, if it runs and prints its version.
-    pub fn turnbridge(&self) -> Result<Option<Installed>> {
+    pub fn turnbridge(&self) -> Result<Option<InstalledTurnbridge>> {
         for folder in self.program_folders() {
-            let installed = Installed { folder, version: [0; 3] };
+            let installed = InstalledTurnbridge { folder, version: [0; 3] };
             // The programs to register, and the command line, which prints their version.
             let mut programs = programs::CALLED_BY_AGENTS.into_iter().chain(["turnbridge"]);
             if !programs.all(|program| self.is_for_linux(&installed.path_of(program))) {
                 continue;
             }
             if let Some(version) = self.version_of(&installed.path_of("turnbridge"))? {
-                return Ok(Some(Installed { version, ..installed }));
+                return Ok(Some(InstalledTurnbridge { version, ..installed }));
             }
         }
         Ok(None)
     }
 
     /// Returns the same, or an error if there is none.
-    pub fn needed_turnbridge(&self) -> Result<Installed> {
+    pub fn needed_turnbridge(&self) -> Result<InstalledTurnbridge> {
         self.turnbridge()?.ok_or_else(|| {
             let error = format!("there is no Turnbridge for Linux in `{}`", self.name);
             let hint = format!(

@@ -11,17 +11,17 @@ use turnbridge_store::test_switch::{self, TestSwitch};
 
 use super::{Side, root_for_tests, side};
 use crate::failure::{Remark, hinted};
-use crate::programs::{self, Answer};
+use crate::programs::{self, ProgramAnswer};
 
 /// The timeout. The first start of WSL after the machine's start is slow.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 /// The number of lines beyond which a text is the help of `wsl.exe`.
 const LONGEST_REASON: usize = 5;
 
 #[derive(Debug, Clone)]
 pub struct Distributions {
     program: PathBuf,
-    patience: Duration,
+    timeout: Duration,
     pub(super) remark: Remark,
 }
 
@@ -34,8 +34,8 @@ impl Distributions {
         let program = find_program().ok_or_else(|| {
             hinted("there is no `wsl.exe` on this machine", "`wsl --install` in Windows adds WSL")
         })?;
-        let patience = test_switch::parsed(TestSwitch::WslTimeout).map(Duration::from_millis);
-        Ok(Distributions { program, patience: patience.unwrap_or(PATIENCE), remark })
+        let timeout = test_switch::parsed(TestSwitch::WslTimeout).map(Duration::from_millis);
+        Ok(Distributions { program, timeout: timeout.unwrap_or(TIMEOUT), remark })
     }
 
     /// Returns all installed distributions, the default one first. Starts none.
@@ -101,7 +101,7 @@ impl Distributions {
 
     /// Runs a program inside, without a shell, so the PATH is not that of a login. Starts the
     /// distribution if it does not run.
-    pub fn ask(&self, name: &DistributionName, argv: &[&str]) -> Result<Answer> {
+    pub fn ask(&self, name: &DistributionName, argv: &[&str]) -> Result<ProgramAnswer> {
         let mut arguments = vec!["-d", name.as_str(), "--exec"];
         arguments.extend(argv);
         self.run(&arguments)
@@ -120,13 +120,13 @@ impl Distributions {
         })
     }
 
-    fn run(&self, arguments: &[&str]) -> Result<Answer> {
-        programs::ask(Command::new(&self.program).args(arguments), self.patience).map_err(|error| {
+    fn run(&self, arguments: &[&str]) -> Result<ProgramAnswer> {
+        programs::ask(Command::new(&self.program).args(arguments), self.timeout).map_err(|error| {
             if error.kind() != io::ErrorKind::TimedOut {
                 let what = format!("could not run `{}`", self.program.display());
                 return anyhow::Error::from(error).context(what);
             }
-            let error = format!("`wsl.exe` did not answer within {:?}", self.patience);
+            let error = format!("`wsl.exe` did not answer within {:?}", self.timeout);
             hinted(error, "`wsl --shutdown` ends a WSL that hangs, with all that runs in it")
         })
     }
@@ -142,7 +142,7 @@ fn find_program() -> Option<PathBuf> {
 }
 
 /// Returns the reason that `wsl.exe` prints for its failure, to be appended to an error.
-pub(super) fn reason_in(answer: &Answer) -> String {
+pub(super) fn reason_in(answer: &ProgramAnswer) -> String {
     let said = [&answer.stdout, &answer.stderr].map(|stream| decode_output(stream)).concat();
     let lines: Vec<&str> =
         said.split(['\r', '\n']).map(str::trim).filter(|line| !line.is_empty()).collect();

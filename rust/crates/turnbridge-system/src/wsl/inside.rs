@@ -10,7 +10,7 @@ const BINFMT: [&str; 2] =
     ["proc/sys/fs/binfmt_misc/WSLInterop", "proc/sys/fs/binfmt_misc/WSLInterop-late"];
 
 #[derive(Debug)]
-pub struct Inside {
+pub struct InsideWsl {
     /// `None` if it is unknown; `sudo` drops the variable.
     pub distribution: Option<String>,
     pub can_run_windows_programs: bool,
@@ -18,9 +18,9 @@ pub struct Inside {
     drives: PathBuf,
 }
 
-impl Inside {
+impl InsideWsl {
     /// Returns `None` if this is no WSL.
-    pub fn recognise() -> Option<Inside> {
+    pub fn recognise() -> Option<InsideWsl> {
         if !cfg!(target_os = "linux") {
             return None;
         }
@@ -34,12 +34,12 @@ impl Inside {
                 .iter()
                 .any(|mark| Path::new(mark).exists()),
         };
-        is_wsl(&traces).then(|| Inside::look(Path::new("/")))
+        is_wsl(&traces).then(|| InsideWsl::read_system(Path::new("/")))
     }
 
-    pub(super) fn look(root: &Path) -> Inside {
+    pub(super) fn read_system(root: &Path) -> InsideWsl {
         let drives = automount_root(&read(&root.join("etc/wsl.conf")));
-        Inside {
+        InsideWsl {
             distribution: std::env::var("WSL_DISTRO_NAME").ok().filter(|name| !name.is_empty()),
             can_run_windows_programs: BINFMT
                 .iter()

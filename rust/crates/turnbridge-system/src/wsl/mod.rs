@@ -18,15 +18,15 @@ use turnbridge_store::test_switch::{self, TestSwitch};
 
 pub use distribution::Distribution;
 pub use distributions::Distributions;
-pub use inside::Inside;
-pub use survey::{Report, State, Survey, is_one_of};
-pub use target::{Target, TargetFile};
+pub use inside::InsideWsl;
+pub use survey::{DistributionReport, DistributionState, Survey, is_one_of};
+pub use target::{TargetFile, WslTarget};
 
 /// The side on which this program runs.
 #[derive(Debug)]
 pub enum Side {
     Windows,
-    Inside(Inside),
+    Inside(InsideWsl),
     /// Neither Windows nor WSL.
     Elsewhere,
 }
@@ -34,10 +34,12 @@ pub enum Side {
 pub fn side() -> Side {
     match test_switch::value(TestSwitch::WslSide).as_deref() {
         Some("windows") => Side::Windows,
-        Some("inside") => Side::Inside(Inside::look(&root_for_tests().unwrap_or("/".into()))),
+        Some("inside") => {
+            Side::Inside(InsideWsl::read_system(&root_for_tests().unwrap_or("/".into())))
+        }
         Some("elsewhere") => Side::Elsewhere,
         _ if cfg!(windows) => Side::Windows,
-        _ => Inside::recognise().map_or(Side::Elsewhere, Side::Inside),
+        _ => InsideWsl::recognise().map_or(Side::Elsewhere, Side::Inside),
     }
 }
 

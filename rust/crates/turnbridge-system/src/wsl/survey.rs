@@ -8,21 +8,21 @@ use turnbridge_config::Config;
 use turnbridge_core::agents::claude::settings_edit::{Form, Registration, StopGate};
 use turnbridge_core::system::wsl::{DistributionName, is_same_place};
 
-use super::{Distribution, Distributions, Target};
+use super::{Distribution, Distributions, WslTarget};
 use crate::failure::Remark;
-use crate::registration::claude_hooks::{Wanted, summary_of};
+use crate::registration::claude_hooks::{WantedHooks, summary_of};
 
 /// All that are installed.
 #[derive(Debug)]
 pub struct Survey {
-    pub distributions: Vec<(DistributionName, State)>,
+    pub distributions: Vec<(DistributionName, DistributionState)>,
     /// Those that belong to programs for containers.
     pub internal: Vec<DistributionName>,
 }
 
 /// How one distribution is set up.
 #[derive(Debug)]
-pub struct Report {
+pub struct DistributionReport {
     pub home: String,
     pub settings: String,
     /// `yes`, `no`, `partly`, or `unreadable`.
@@ -36,9 +36,9 @@ pub struct Report {
 }
 
 #[derive(Debug)]
-pub enum State {
+pub enum DistributionState {
     Stopped,
-    Running(Result<Report>),
+    Running(Result<DistributionReport>),
 }
 
 impl Survey {
@@ -48,8 +48,10 @@ impl Survey {
             distributions.installed()?.into_iter().partition(DistributionName::is_internal);
         let running = distributions.running()?;
         let state = |name: DistributionName| match running.contains(&name) {
-            true => (name.clone(), State::Running(report(&distributions, name, config))),
-            false => (name, State::Stopped),
+            true => {
+                (name.clone(), DistributionState::Running(report(&distributions, name, config)))
+            }
+            false => (name, DistributionState::Stopped),
         };
         Ok(Survey { distributions: installed.into_iter().map(state).collect(), internal })
     }
@@ -59,7 +61,7 @@ fn report(
     distributions: &Distributions,
     name: DistributionName,
     config: fn() -> Config,
-) -> Result<Report> {
+) -> Result<DistributionReport> {
     let remark = distributions.remark;
     let distribution = Distribution::open(distributions, name)?;
     let installed = distribution.turnbridge()?;
@@ -73,10 +75,10 @@ fn report(
         (installed.folder, version)
     });
     let is_installed = turnbridge.is_some();
-    Ok(Report {
+    Ok(DistributionReport {
         home,
         settings,
-        hooks: registered(&Target::Wsl(Box::new(distribution)), is_installed, config, remark)?,
+        hooks: registered(&WslTarget::Wsl(Box::new(distribution)), is_installed, config, remark)?,
         turnbridge,
         codex_is_followed: codex_home.as_ref().is_some_and(|home| is_one_of(&homes, home)),
         codex_home: codex_home.map(|_| codex_linux_home),
@@ -85,13 +87,13 @@ fn report(
 
 /// Whether the settings call us. Without programs there, whatever calls us calls nobody.
 fn registered(
-    target: &Target,
+    target: &WslTarget,
     is_installed: bool,
     config: fn() -> Config,
     remark: Remark,
 ) -> Result<&'static str> {
     let registration = match is_installed {
-        true => Wanted::default().registration(target, &config(), remark)?,
+        true => WantedHooks::default().registration(target, &config(), remark)?,
         false => nobody(),
     };
     summary_of(target, &registration)

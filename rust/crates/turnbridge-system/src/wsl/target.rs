@@ -1,8 +1,8 @@
 //! The system whose files a command changes: this one, or a distribution.
 
 use anyhow::Result;
-use turnbridge_core::system::wsl::Environment;
-use turnbridge_store::foreign::foreign_file::{Change, ForeignFile};
+use turnbridge_core::system::wsl::WslEnvironment;
+use turnbridge_store::foreign::foreign_file::{FileChange, ForeignFile};
 use turnbridge_store::paths::StatePaths;
 
 use super::distribution::LinuxFile;
@@ -10,7 +10,7 @@ use super::{Distribution, Distributions};
 use crate::failure::Remark;
 
 #[derive(Debug)]
-pub enum Target {
+pub enum WslTarget {
     Here,
     Wsl(Box<Distribution>),
 }
@@ -24,9 +24,9 @@ pub struct TargetFile<'a> {
 
 impl TargetFile<'_> {
     /// Restores the file's mode after a change, if the file is in a distribution.
-    pub fn settle(&self, change: Change) -> Result<()> {
+    pub fn settle(&self, change: FileChange) -> Result<()> {
         match &self.shared_with {
-            Some((distribution, linux)) if change == Change::Written => {
+            Some((distribution, linux)) if change == FileChange::Written => {
                 distribution.give_mode_back(&self.file, linux)
             }
             _ => Ok(()),
@@ -34,12 +34,12 @@ impl TargetFile<'_> {
     }
 }
 
-impl Target {
+impl WslTarget {
     /// Returns the distribution of that name. Starts it if it does not run.
-    pub fn named(distribution: &str, remark: Remark) -> Result<Target> {
+    pub fn named(distribution: &str, remark: Remark) -> Result<WslTarget> {
         let distributions = Distributions::find(remark)?;
         let name = distributions.named(distribution)?;
-        Ok(Target::Wsl(Box::new(Distribution::open(&distributions, name)?)))
+        Ok(WslTarget::Wsl(Box::new(Distribution::open(&distributions, name)?)))
     }
 
     /// Returns a file of the target. `here` is the file on this system, `there` its path in a
@@ -48,11 +48,11 @@ impl Target {
         &self,
         state: &StatePaths,
         here: impl FnOnce() -> Result<ForeignFile>,
-        there: impl FnOnce(&Environment) -> String,
+        there: impl FnOnce(&WslEnvironment) -> String,
     ) -> Result<TargetFile<'_>> {
         match self {
-            Target::Here => Ok(TargetFile { file: here()?, shared_with: None }),
-            Target::Wsl(distribution) => {
+            WslTarget::Here => Ok(TargetFile { file: here()?, shared_with: None }),
+            WslTarget::Wsl(distribution) => {
                 let (file, linux) = distribution.file(state, &there(&distribution.environment))?;
                 Ok(TargetFile { file, shared_with: Some((&**distribution, linux)) })
             }
@@ -62,9 +62,9 @@ impl Target {
     /// Returns the option that selects the same target again.
     pub fn option(&self) -> String {
         match self {
-            Target::Here => String::new(),
+            WslTarget::Here => String::new(),
             // A name may contain blanks.
-            Target::Wsl(distribution) => format!(" --wsl \"{}\"", distribution.name),
+            WslTarget::Wsl(distribution) => format!(" --wsl \"{}\"", distribution.name),
         }
     }
 }

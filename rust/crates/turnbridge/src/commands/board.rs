@@ -13,7 +13,7 @@ use turnbridge_system::daemon_control::find_board;
 use crate::failure::note;
 use crate::interrupt::Interrupt;
 use crate::output;
-use crate::sign_in::{Look, SignIn};
+use crate::sign_in::{BoardSignIn, SignInState};
 
 /// The poll interval of the sign-in.
 const LOOK: Duration = Duration::from_millis(50);
@@ -22,7 +22,7 @@ const LOOK: Duration = Duration::from_millis(50);
 ///
 /// Prints an address on this machine. Whoever has it may make your agents run: keep it to yourself.
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct BoardArgs {
     /// Open it in the browser, and wait until that has signed in
     #[arg(long)]
     open: bool,
@@ -34,7 +34,7 @@ pub struct Arguments {
     json: bool,
 }
 
-pub fn run(arguments: &Arguments) -> Result<()> {
+pub fn run(arguments: &BoardArgs) -> Result<()> {
     let paths = super::state_paths()?;
     let board = find_board(&paths)?;
     if !arguments.code {
@@ -47,8 +47,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         ));
     }
     match (arguments.open, arguments.code) {
-        (true, _) => wait(|| SignIn::open(&paths, &board)),
-        (_, true) => wait(|| Ok(SignIn::by_code(&paths, &board))),
+        (true, _) => wait(|| BoardSignIn::open(&paths, &board)),
+        (_, true) => wait(|| Ok(BoardSignIn::by_code(&paths, &board))),
         _ => Ok(()),
     }
 }
@@ -69,13 +69,13 @@ fn print(board: &BoardFile, as_json: bool) -> Result<()> {
 
 /// Polls a sign-in until it has ended, or until Ctrl-C. Either way no secret stays behind: the
 /// sign-in removes its files when it is dropped.
-fn wait(begin: impl FnOnce() -> Result<SignIn>) -> Result<()> {
+fn wait(begin: impl FnOnce() -> Result<BoardSignIn>) -> Result<()> {
     let interrupt = Interrupt::listen()?;
     let mut sign_in = begin()?;
     loop {
-        match sign_in.look()? {
-            Look::Ended => return Ok(()),
-            Look::GoesOn => {}
+        match sign_in.poll()? {
+            SignInState::Ended => return Ok(()),
+            SignInState::GoesOn => {}
         }
         if interrupt.comes_within(LOOK) {
             return Ok(());

@@ -10,11 +10,11 @@ use crate::output;
 ///
 /// For example: turnbridge completions zsh > ~/.zfunc/_turnbridge
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct CompletionsArgs {
     shell: Shell,
 }
 
-pub fn run(arguments: &Arguments) -> Result<()> {
+pub fn run(arguments: &CompletionsArgs) -> Result<()> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut super::Cli::command(), "turnbridge", &mut script);
     std::io::Write::write_all(&mut output::raw_stdout(), &script)?;

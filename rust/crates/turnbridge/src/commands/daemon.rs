@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 use turnbridge_core::ids::ChannelName;
 use turnbridge_core::system::daemon_wire::{ListenerStatus, RepliesStatus};
-use turnbridge_daemon::daemon::{self, Refusal};
+use turnbridge_daemon::daemon::{self, StartRefusal};
 use turnbridge_store::paths::StatePaths;
 use turnbridge_system::daemon_control::{
     self, MUTE_HINT, already_running, how_to_let_go_on, is_suspended, launch, not_served,
@@ -22,16 +22,16 @@ use crate::output;
 /// Without `--foreground` it goes on in the background. There is one for each user.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub struct Arguments {
+pub struct DaemonArgs {
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Option<DaemonAction>,
     /// Stay in this terminal, or under the service manager that runs it
     #[arg(long)]
     foreground: bool,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum DaemonAction {
     /// Show whether it runs, and how it is connected
     Status {
         /// Print JSON
@@ -42,25 +42,25 @@ enum Command {
     Stop,
 }
 
-pub fn run(arguments: &Arguments) -> Result<()> {
+pub fn run(arguments: &DaemonArgs) -> Result<()> {
     let paths = super::state_paths()?;
     match &arguments.command {
         None if arguments.foreground => daemon::run(paths).map_err(explain),
         None => start(&paths),
-        Some(Command::Status { json }) => status(&paths, *json),
-        Some(Command::Stop) => stop(&paths),
+        Some(DaemonAction::Status { json }) => status(&paths, *json),
+        Some(DaemonAction::Stop) => stop(&paths),
     }
 }
 
-fn explain(refusal: Refusal) -> anyhow::Error {
+fn explain(refusal: StartRefusal) -> anyhow::Error {
     match refusal {
-        Refusal::Running => already_running(),
-        Refusal::Untrusted(untrusted) => hinted(untrusted.to_string(), untrusted.hint()),
-        Refusal::Files(error) => hinted(
+        StartRefusal::Running => already_running(),
+        StartRefusal::Untrusted(untrusted) => hinted(untrusted.to_string(), untrusted.hint()),
+        StartRefusal::Files(error) => hinted(
             format!("the state folder cannot be used: {error}"),
             "look at its permissions, and at the space on its disk",
         ),
-        Refusal::Threads(error) => hinted(
+        StartRefusal::Threads(error) => hinted(
             format!("no thread could be started: {error}"),
             "too many processes may be running",
         ),

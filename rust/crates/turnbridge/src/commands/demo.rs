@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use turnbridge_system::programs;
 
-use crate::demo::company::Company;
+use crate::demo::company::DemoProcesses;
 use crate::demo::home::DemoHome;
 use crate::demo::performance::Performance;
 use crate::interrupt::Interrupt;
@@ -20,7 +20,7 @@ use crate::output;
 /// All of it lives in a folder of its own, which is removed at the end. Nothing of yours is read or
 /// changed, and no account is needed.
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct DemoArgs {
     /// Print the board's address only
     #[arg(long)]
     no_open: bool,
@@ -32,7 +32,7 @@ pub struct Arguments {
     state: Option<PathBuf>,
 }
 
-pub fn run(arguments: &Arguments) -> Result<()> {
+pub fn run(arguments: &DemoArgs) -> Result<()> {
     for name in ["turnbridge-status", "turnbridge-stop-gate"] {
         programs::own(name)?;
     }
@@ -47,7 +47,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         length: arguments.seconds.map(Duration::from_secs),
         interrupt: &interrupt,
     };
-    let mut company = Company::new(home.paths());
+    let mut company = DemoProcesses::new(home.paths());
     performance.run(&mut company)?;
     if arguments.seconds.is_some() {
         let listed = home.command(&["sessions"])?.output();

@@ -10,12 +10,12 @@ use crate::failure::hinted;
 /// Play one session of a demo (`turnbridge demo` does this)
 #[derive(Debug, Args)]
 #[command(hide = true)]
-pub struct Arguments {
+pub struct DemoAgentArgs {
     /// The session's project
     project: String,
 }
 
-pub fn run(arguments: &Arguments) -> Result<()> {
+pub fn run(arguments: &DemoAgentArgs) -> Result<()> {
     let project = &arguments.project;
     let is_demo = std::env::var_os(home::VARIABLE).is_some();
     let scene = scenes::find(project).filter(|_| is_demo).ok_or_else(|| {

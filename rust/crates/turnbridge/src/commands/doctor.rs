@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::Args;
 
 use crate::doctor::{self, Network};
-use crate::failure::Silent;
+use crate::failure::SilentFailure;
 use crate::output;
 
 /// Find out what does not work, why that matters, and what mends it
@@ -14,7 +14,7 @@ use crate::output;
 /// Changes nothing without `--fix`. Posts nothing to Slack.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit status: 0 all is well, or notes only; 1 warnings; 2 errors.")]
-pub struct Arguments {
+pub struct DoctorArgs {
     /// Print JSON (docs/schemas/doctor.schema.json)
     #[arg(long)]
     json: bool,
@@ -27,7 +27,7 @@ pub struct Arguments {
     offline: bool,
 }
 
-pub fn run(arguments: &Arguments) -> Result<()> {
+pub fn run(arguments: &DoctorArgs) -> Result<()> {
     let network = if arguments.offline { Network::Avoided } else { Network::Used };
     let mut findings = doctor::examine(network);
     let mut repaired = Vec::new();
@@ -45,6 +45,6 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     match doctor::worst(&findings).exit_code() {
         0 => Ok(()),
-        code => Err(Silent(code).into()),
+        code => Err(SilentFailure(code).into()),
     }
 }

@@ -4,13 +4,13 @@
 use clap::Parser;
 use clap::error::ErrorKind;
 use testkit::{Document, documents};
-use turnbridge_core::terminals::command_line::Syntax;
+use turnbridge_core::terminals::command_line::ShellSyntax;
 use turnbridge_core::terminals::command_line::words::{Piece, pieces};
 
 use super::Cli;
 
 /// Returns the arguments of each call of `turnbridge` in a script.
-fn calls(script: &str, syntax: Syntax) -> Vec<Vec<String>> {
+fn calls(script: &str, syntax: ShellSyntax) -> Vec<Vec<String>> {
     let pieces = pieces(script, syntax);
     let commands = pieces.split(|piece| matches!(piece, Piece::Operator(_)));
     let words = commands.map(|command| {
@@ -30,8 +30,8 @@ fn calls(script: &str, syntax: Syntax) -> Vec<Vec<String>> {
 fn shown(document: &Document) -> Vec<Vec<String>> {
     let blocks = document.blocks();
     let found = blocks.iter().flat_map(|block| match block.language.as_str() {
-        "sh" => calls(&block.text, Syntax::Posix),
-        "powershell" => calls(&block.text, Syntax::PowerShell),
+        "sh" => calls(&block.text, ShellSyntax::Posix),
+        "powershell" => calls(&block.text, ShellSyntax::PowerShell),
         _ => Vec::new(),
     });
     found.collect()
@@ -44,7 +44,7 @@ fn mentioned(document: &Document) -> Vec<Vec<String>> {
     let code = prose.split('`').skip(1).step_by(2).map(|code| code.replace('\n', " "));
     let code =
         code.filter(|code| code.starts_with("turnbridge ") && !code.contains(['…', '[', '|']));
-    code.flat_map(|code| calls(&code, Syntax::Posix)).collect()
+    code.flat_map(|code| calls(&code, ShellSyntax::Posix)).collect()
 }
 
 fn is_help(kind: ErrorKind) -> bool {
@@ -84,7 +84,7 @@ fn calls_are_found_behind_pipes_comments_and_line_ends_and_nobody_elses() {
     let script = "# turnbridge no\ncd x && bin/turnbridge sessions --json | jq . # turnbridge no\n\
                   printf '%s\\n' \"$TOKEN\" |\n  turnbridge setup --user U1 \\\n  --no-test > log\n\
                   claude plugin install turnbridge@turnbridge\n";
-    let found = calls(script, Syntax::Posix);
+    let found = calls(script, ShellSyntax::Posix);
     let found: Vec<_> = found.iter().map(|words| words.join(" ")).collect();
     assert_eq!(found, ["bin/turnbridge sessions --json", "turnbridge setup --user U1 --no-test"]);
 }

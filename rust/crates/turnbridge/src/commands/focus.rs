@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::Args;
 use turnbridge_store::clock;
-use turnbridge_system::focus::{Done, Focused};
+use turnbridge_system::focus::{FocusAction, Focused};
 use turnbridge_system::observe::current_sessions::find_session;
 
 use crate::consent::say;
@@ -15,7 +15,7 @@ use crate::failure::note;
 /// terminal, or of this one. Where there is none that can be told to, the command is printed; also for
 /// a Codex that is open in an unknown pane, because only one can have a thread open.
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct FocusArgs {
     /// The session's id, or the beginning of it
     id: String,
     /// Only print the command that resumes it
@@ -26,7 +26,7 @@ pub struct Arguments {
     json: bool,
 }
 
-pub fn run(arguments: &Arguments) -> Result<()> {
+pub fn run(arguments: &FocusArgs) -> Result<()> {
     let paths = super::state_paths()?;
     let session = find_session(&paths, &arguments.id, clock::now())?;
     let focused = match arguments.print {
@@ -37,8 +37,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         return say(&focused.to_json().to_string());
     }
     say(&match &focused.done {
-        Done::Switched(pane) => format!("switched to its pane in {}", pane.terminal()),
-        Done::Opened(pane) => format!("resumed in a new tab or window of {}", pane.terminal()),
-        Done::OnlyCommand => focused.command.line(),
+        FocusAction::Switched(pane) => format!("switched to its pane in {}", pane.terminal()),
+        FocusAction::Opened(pane) => {
+            format!("resumed in a new tab or window of {}", pane.terminal())
+        }
+        FocusAction::OnlyCommand => focused.command.line(),
     })
 }

@@ -16,27 +16,27 @@ use crate::output;
 /// Without a command: `status`. What you choose is kept in `config.toml`, section `[gate]`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub struct Arguments {
+pub struct GateArgs {
     #[command(subcommand)]
-    action: Option<Action>,
+    action: Option<GateAction>,
     #[command(flatten)]
-    place: Place,
+    place: GateExplainArgs,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum GateAction {
     /// Ask agents to speak before a turn ends
     On,
     /// Let every turn end
     Off,
     /// Show in one line what the gate does here
-    Status(Place),
+    Status(GateExplainArgs),
     /// Show which file decides, what each one says, and what the gate did last
-    Explain(Place),
+    Explain(GateExplainArgs),
 }
 
 #[derive(Debug, Clone, Default, Args)]
-struct Place {
+struct GateExplainArgs {
     /// The project's folder [default: this one]
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
@@ -45,20 +45,20 @@ struct Place {
     json: bool,
 }
 
-pub fn run(arguments: &Arguments) -> Result<()> {
+pub fn run(arguments: &GateArgs) -> Result<()> {
     match &arguments.action {
         None => status(&arguments.place),
-        Some(Action::Status(place)) => status(place),
-        Some(Action::Explain(place)) => {
+        Some(GateAction::Status(place)) => status(place),
+        Some(GateAction::Explain(place)) => {
             let explanation = Explanation::of(&place.folder()?);
             print(if place.json { explanation.json() } else { explanation.text() })
         }
-        Some(Action::On) => switch(true),
-        Some(Action::Off) => switch(false),
+        Some(GateAction::On) => switch(true),
+        Some(GateAction::Off) => switch(false),
     }
 }
 
-impl Place {
+impl GateExplainArgs {
     fn folder(&self) -> Result<PathBuf> {
         let Some(folder) = &self.cwd else {
             return std::env::current_dir().context("could not find the current folder");
@@ -70,7 +70,7 @@ impl Place {
     }
 }
 
-fn status(place: &Place) -> Result<()> {
+fn status(place: &GateExplainArgs) -> Result<()> {
     let explanation = Explanation::of(&place.folder()?);
     print(if place.json { explanation.json() } else { explanation.summary() })
 }
@@ -79,7 +79,7 @@ fn status(place: &Place) -> Result<()> {
 /// decide.
 fn switch(enabled: bool) -> Result<()> {
     config::set("gate", "enabled", Some(enabled.into()))?;
-    status(&Place::default())
+    status(&GateExplainArgs::default())
 }
 
 fn print(text: String) -> Result<()> {

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use turnbridge_core::replies::reply::Reply;
-use turnbridge_core::replies::reply_plan::Progress;
+use turnbridge_core::replies::reply_plan::ReplyProgress;
 use turnbridge_core::replies::run_result::{Reason, RunResult};
 use turnbridge_core::replies::thread_message::ThreadMessage;
 use turnbridge_core::text::one_line::one_line;
@@ -22,16 +22,16 @@ use crate::output;
 /// Without a command: `list`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub struct Arguments {
+pub struct InboxArgs {
     #[command(subcommand)]
-    action: Option<Action>,
+    action: Option<InboxAction>,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum InboxAction {
     /// List what waits, what runs, and what was finished within a week
     List {
         /// Print JSON
@@ -45,38 +45,38 @@ enum Action {
     },
 }
 
-pub fn run(arguments: &Arguments) -> Result<()> {
+pub fn run(arguments: &InboxArgs) -> Result<()> {
     let paths = super::state_paths()?;
     match &arguments.action {
         None => list(&paths, arguments.json),
-        Some(Action::List { json }) => list(&paths, *json),
-        Some(Action::Drop { id }) => print(&format!("dropped {}", drop_reply(&paths, id)?)),
+        Some(InboxAction::List { json }) => list(&paths, *json),
+        Some(InboxAction::Drop { id }) => print(&format!("dropped {}", drop_reply(&paths, id)?)),
     }
 }
 
 /// One line of the list.
-struct Shown {
+struct InboxRow {
     reply: Reply,
     state: &'static str,
     told: Vec<ThreadMessage>,
     result: Option<RunResult>,
 }
 
-fn shown(paths: &StatePaths) -> Result<Vec<Shown>> {
+fn shown(paths: &StatePaths) -> Result<Vec<InboxRow>> {
     let folder = || format!("could not read `{}`", paths.inbox_dir().display());
     let finished = inbox::finished(paths).with_context(folder)?;
     let mut shown: Vec<_> = finished
         .into_iter()
-        .map(|(reply, result)| Shown { reply, state: "finished", told: Vec::new(), result })
+        .map(|(reply, result)| InboxRow { reply, state: "finished", told: Vec::new(), result })
         .collect();
     for entry in inbox::entries(paths).with_context(folder)? {
         let (state, result) = match entry.progress {
-            Progress::Waiting => ("waiting", None),
-            Progress::Running | Progress::Unstopped => ("running", None),
-            Progress::Lost => ("lost", None),
-            Progress::Ended(result) => ("ended", Some(result)),
+            ReplyProgress::Waiting => ("waiting", None),
+            ReplyProgress::Running | ReplyProgress::Unstopped => ("running", None),
+            ReplyProgress::Lost => ("lost", None),
+            ReplyProgress::Ended(result) => ("ended", Some(result)),
         };
-        shown.push(Shown { reply: entry.reply, state, told: entry.told, result });
+        shown.push(InboxRow { reply: entry.reply, state, told: entry.told, result });
     }
     Ok(shown)
 }
@@ -90,7 +90,7 @@ fn list(paths: &StatePaths, as_json: bool) -> Result<()> {
     if shown.is_empty() {
         return print("no replies");
     }
-    for Shown { reply, state, result, .. } in &shown {
+    for InboxRow { reply, state, result, .. } in &shown {
         let text = beginning(&reply.text);
         let outcome = result.as_ref().map(|result| format!(" {}", result.outcome.as_str()));
         let reason = result.as_ref().and_then(|result| result.reason);
@@ -106,8 +106,8 @@ fn beginning(text: &str) -> String {
     one_line(text).chars().take(40).collect::<String>().trim_end().to_owned()
 }
 
-fn to_json(shown: &Shown) -> Value {
-    let Shown { reply, state, told, result } = shown;
+fn to_json(shown: &InboxRow) -> Value {
+    let InboxRow { reply, state, told, result } = shown;
     let [agent, session_id] = reply.to.words();
     json!({
         "id": reply.id,

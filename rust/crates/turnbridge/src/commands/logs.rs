@@ -16,10 +16,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(300);
 
 /// Show what Turnbridge did, and what it could not do
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct LogsArgs {
     /// Which log
     #[arg(default_value = "all")]
-    log: Log,
+    log: LogName,
     /// How many lines
     #[arg(long, short = 'n', default_value_t = 50)]
     lines: usize,
@@ -32,19 +32,19 @@ pub struct Arguments {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Log {
+enum LogName {
     All,
     Hooks,
     Notify,
     Daemon,
 }
 
-pub fn run(arguments: &Arguments) -> Result<()> {
+pub fn run(arguments: &LogsArgs) -> Result<()> {
     let name = match arguments.log {
-        Log::All => None,
-        Log::Hooks => Some("hooks"),
-        Log::Notify => Some("notify"),
-        Log::Daemon => Some("daemon"),
+        LogName::All => None,
+        LogName::Hooks => Some("hooks"),
+        LogName::Notify => Some("notify"),
+        LogName::Daemon => Some("daemon"),
     };
     let mut logs = Logs::of(&super::state_paths()?, name);
     for line in logs.last(arguments.lines) {
@@ -60,7 +60,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
 }
 
-fn print(arguments: &Arguments, line: &Line) -> Result<()> {
+fn print(arguments: &LogsArgs, line: &Line) -> Result<()> {
     let Line { log, text: line } = line;
     let mut out = output::stdout();
     match serde_json::from_str::<Value>(line) {

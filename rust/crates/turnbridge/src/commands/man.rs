@@ -13,13 +13,13 @@ use crate::output;
 ///
 /// For example: turnbridge man --dir ~/.local/share/man/man1
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct ManArgs {
     /// Write a page for this and for each command here
     #[arg(long, value_name = "FOLDER")]
     dir: Option<PathBuf>,
 }
 
-pub fn run(arguments: &Arguments) -> Result<()> {
+pub fn run(arguments: &ManArgs) -> Result<()> {
     let mut command = super::Cli::command().disable_help_subcommand(true);
     command.build();
     match &arguments.dir {

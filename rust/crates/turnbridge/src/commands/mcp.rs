@@ -9,10 +9,10 @@ use std::io::{self, Write};
 use anyhow::{Context, Result};
 use clap::Args;
 use turnbridge_store::process::agent_environment::{self, Scope};
-use turnbridge_system::speech::{self, Silence};
+use turnbridge_system::speech::{self, SilenceReason};
 
 use crate::config;
-use crate::mcp::lines::{Line, read_line};
+use crate::mcp::lines::{McpLine, read_line};
 use crate::mcp::protocol::{self, ToolResult};
 use crate::output;
 
@@ -20,17 +20,17 @@ use crate::output;
 ///
 /// The Claude Code plugin starts it by itself.
 #[derive(Debug, Args)]
-pub struct Arguments {}
+pub struct McpArgs {}
 
-pub fn run(_: &Arguments) -> Result<()> {
+pub fn run(_: &McpArgs) -> Result<()> {
     // A project must not select the programs that speak.
     agent_environment::adopt(Scope::Server);
     let mut input = io::stdin().lock();
     loop {
         let answer = match read_line(&mut input).context("could not read stdin")? {
-            Line::Whole(line) => protocol::answer(&line, speak),
-            Line::TooLong => Some(protocol::too_long()),
-            Line::End => return Ok(()),
+            McpLine::Whole(line) => protocol::answer(&line, speak),
+            McpLine::TooLong => Some(protocol::too_long()),
+            McpLine::End => return Ok(()),
         };
         if let Some(answer) = answer {
             let mut out = output::raw_stdout();
@@ -43,15 +43,15 @@ pub fn run(_: &Arguments) -> Result<()> {
 fn speak(text: &str) -> ToolResult {
     match speech::speak(text, &config::read_or_default().voice) {
         Ok(_) => ToolResult::well("Speaking."),
-        Err(Silence::Muted) => {
+        Err(SilenceReason::Muted) => {
             ToolResult::well("The user has muted the voice, so nothing was said. That is fine.")
         }
-        Err(Silence::NothingToSay) => {
+        Err(SilenceReason::NothingToSay) => {
             ToolResult::well("Nothing was said: the text has no words outside of code.")
         }
-        Err(Silence::NoEngine) => cannot("there is no speech engine on it"),
-        Err(Silence::NoSound(cause)) => cannot(&format!("it cannot play sound ({cause})")),
-        Err(Silence::Failed(cause)) => cannot(&cause),
+        Err(SilenceReason::NoEngine) => cannot("there is no speech engine on it"),
+        Err(SilenceReason::NoSound(cause)) => cannot(&format!("it cannot play sound ({cause})")),
+        Err(SilenceReason::Failed(cause)) => cannot(&cause),
     }
 }
 

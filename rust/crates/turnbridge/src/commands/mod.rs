@@ -69,36 +69,36 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Setup(setup::Arguments),
-    Sessions(sessions::Arguments),
-    Focus(focus::Arguments),
-    Run(run::Arguments),
-    Pane(pane::Arguments),
-    ShellInit(shell_init::Arguments),
-    Watch(watch::Arguments),
-    Board(board::Arguments),
-    Demo(demo::Arguments),
-    Gate(gate::Arguments),
-    Hooks(hooks::Arguments),
-    Daemon(daemon::Arguments),
+    Setup(setup::SetupArgs),
+    Sessions(sessions::SessionsArgs),
+    Focus(focus::FocusArgs),
+    Run(run::RunArgs),
+    Pane(pane::PaneArgs),
+    ShellInit(shell_init::ShellInitArgs),
+    Watch(watch::WatchArgs),
+    Board(board::BoardArgs),
+    Demo(demo::DemoArgs),
+    Gate(gate::GateArgs),
+    Hooks(hooks::HooksArgs),
+    Daemon(daemon::DaemonArgs),
     #[command(alias = "launchd")]
-    Service(service::Arguments),
-    Doctor(doctor::Arguments),
-    Codex(codex::Arguments),
-    Inbox(inbox::Arguments),
-    Outbox(outbox::Arguments),
-    Routes(routes::Arguments),
-    Logs(logs::Arguments),
-    Notify(notify::Arguments),
-    Speak(speak::Arguments),
-    Voice(voice::Arguments),
-    Wsl(wsl::Arguments),
-    Mcp(mcp::Arguments),
-    Uninstall(uninstall::Arguments),
-    Completions(completions::Arguments),
-    Man(man::Arguments),
-    RunReply(run_reply::Arguments),
-    DemoAgent(demo_agent::Arguments),
+    Service(service::ServiceArgs),
+    Doctor(doctor::DoctorArgs),
+    Codex(codex::CodexArgs),
+    Inbox(inbox::InboxArgs),
+    Outbox(outbox::OutboxArgs),
+    Routes(routes::RoutesArgs),
+    Logs(logs::LogsArgs),
+    Notify(notify::NotifyArgs),
+    Speak(speak::SpeakArgs),
+    Voice(voice::VoiceArgs),
+    Wsl(wsl::WslArgs),
+    Mcp(mcp::McpArgs),
+    Uninstall(uninstall::UninstallArgs),
+    Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
+    RunReply(run_reply::RunReplyArgs),
+    DemoAgent(demo_agent::DemoAgentArgs),
 }
 
 impl Cli {
@@ -151,7 +151,7 @@ fn print_version(as_json: bool) -> Result<()> {
 /// X35: runs the set-up in a terminal, or prints the help.
 fn alone() -> Result<()> {
     if std::io::stdin().is_terminal() && output::is_terminal() {
-        return setup::run(setup::Arguments::default());
+        return setup::run(setup::SetupArgs::default());
     }
     let help = Cli::command().render_help();
     Cli::command().error(ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand, help).exit()

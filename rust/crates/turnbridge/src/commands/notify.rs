@@ -17,7 +17,7 @@ const LONGEST_REPORT: u64 = 64 << 20;
 /// hand), or what Codex hands to the program that `notify =` names in its `config.toml`, as the last
 /// argument or on stdin. Never fails the agent: what went wrong is in `turnbridge logs`.
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct NotifyArgs {
     /// Whose report it is
     #[arg(long)]
     tool: ReportingTool,
@@ -32,7 +32,7 @@ enum ReportingTool {
     Codex,
 }
 
-pub fn run(arguments: &Arguments) -> Result<()> {
+pub fn run(arguments: &NotifyArgs) -> Result<()> {
     match (arguments.tool, arguments.report.last()) {
         (ReportingTool::Claude, _) => {
             check_stdin("this is for a Stop hook: Claude Code calls it and hands over the event")?;

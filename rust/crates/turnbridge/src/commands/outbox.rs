@@ -7,12 +7,12 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use turnbridge_core::ids::ChannelName;
 use turnbridge_core::notices::notice_wire::{message_json, notice_json};
-use turnbridge_core::notices::progress::Progress;
+use turnbridge_core::notices::progress::NoticeProgress;
 use turnbridge_core::text::one_line::one_line;
 use turnbridge_core::timestamp::time_text;
 use turnbridge_daemon::delivery::retry;
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::state::outbox::{self, Entry};
+use turnbridge_store::state::outbox::{self, OutboxEntry};
 use turnbridge_system::waiting::{find_notice, find_notice_id};
 
 use crate::failure::{hinted, note};
@@ -23,16 +23,16 @@ use crate::output;
 /// Without a command: `list`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub struct Arguments {
+pub struct OutboxArgs {
     #[command(subcommand)]
-    action: Option<Action>,
+    action: Option<OutboxAction>,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum OutboxAction {
     /// List what waits, oldest first
     List {
         /// Print JSON
@@ -56,14 +56,14 @@ enum Action {
     Drop { id: String },
 }
 
-pub fn run(arguments: &Arguments) -> Result<()> {
+pub fn run(arguments: &OutboxArgs) -> Result<()> {
     let paths = super::state_paths()?;
     match &arguments.action {
         None => list(&paths, arguments.json),
-        Some(Action::List { json }) => list(&paths, *json),
-        Some(Action::Show { id, json }) => show(&find_notice(&paths, id)?, *json),
-        Some(Action::Retry { id }) => retry(&paths, id.as_deref()),
-        Some(Action::Drop { id }) => {
+        Some(OutboxAction::List { json }) => list(&paths, *json),
+        Some(OutboxAction::Show { id, json }) => show(&find_notice(&paths, id)?, *json),
+        Some(OutboxAction::Retry { id }) => retry(&paths, id.as_deref()),
+        Some(OutboxAction::Drop { id }) => {
             let id = find_notice_id(&paths, id)?;
             outbox::finish(&paths, &id).context("could not drop it")?;
             print(&format!("dropped {id}"))
@@ -72,7 +72,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 }
 
 /// Reads the entries one at a time, oldest first.
-fn entries(paths: &StatePaths) -> Result<impl Iterator<Item = Entry>> {
+fn entries(paths: &StatePaths) -> Result<impl Iterator<Item = OutboxEntry>> {
     let folder = paths.outbox_dir();
     outbox::oldest_first(paths).with_context(|| format!("could not read `{}`", folder.display()))
 }
@@ -87,7 +87,7 @@ fn list(paths: &StatePaths, as_json: bool) -> Result<()> {
         return print(&shown.to_string());
     }
     let mut is_empty = unreadable.is_empty();
-    for Entry { notice, channel, progress } in entries {
+    for OutboxEntry { notice, channel, progress } in entries {
         is_empty = false;
         let on = match channel == ChannelName::SLACK && notice.channels().count() == 1 {
             true => String::new(),
@@ -107,7 +107,7 @@ fn list(paths: &StatePaths, as_json: bool) -> Result<()> {
     if is_empty { print("nothing waits to be delivered") } else { Ok(()) }
 }
 
-fn state(progress: &Progress) -> String {
+fn state(progress: &NoticeProgress) -> String {
     let posted = progress.posted.len();
     match (progress.held, progress.next_attempt_at) {
         (true, _) => "given up".to_owned(),
@@ -117,8 +117,8 @@ fn state(progress: &Progress) -> String {
     }
 }
 
-fn to_json(entry: &Entry) -> Value {
-    let Entry { notice, channel, progress } = entry;
+fn to_json(entry: &OutboxEntry) -> Value {
+    let OutboxEntry { notice, channel, progress } = entry;
     json!({
         "id": notice.id,
         "channel": channel.as_str(),
@@ -135,7 +135,7 @@ fn to_json(entry: &Entry) -> Value {
     })
 }
 
-fn show(entry: &Entry, as_json: bool) -> Result<()> {
+fn show(entry: &OutboxEntry, as_json: bool) -> Result<()> {
     let mut shown = to_json(entry);
     shown["version"] = json!(1);
     shown["notice"] = json!(notice_json(&entry.notice));

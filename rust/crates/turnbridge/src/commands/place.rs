@@ -2,19 +2,21 @@
 
 use anyhow::Result;
 use clap::Args;
-use turnbridge_system::wsl::Target;
+use turnbridge_system::wsl::WslTarget;
 
 use crate::failure::note;
 
 #[derive(Debug, Clone, Default, Args)]
-pub struct Place {
+pub struct PlaceArgs {
     /// From Windows: that of this distribution of WSL, which is started if it does not run
     #[arg(long = "wsl", value_name = "DISTRO")]
     distribution: Option<String>,
 }
 
-impl Place {
-    pub fn target(&self) -> Result<Target> {
-        self.distribution.as_deref().map_or(Ok(Target::Here), |name| Target::named(name, note))
+impl PlaceArgs {
+    pub fn target(&self) -> Result<WslTarget> {
+        self.distribution
+            .as_deref()
+            .map_or(Ok(WslTarget::Here), |name| WslTarget::named(name, note))
     }
 }

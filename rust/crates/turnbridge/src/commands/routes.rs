@@ -22,16 +22,16 @@ use crate::output;
 /// Without a command: `list`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub struct Arguments {
+pub struct RoutesArgs {
     #[command(subcommand)]
-    action: Option<Action>,
+    action: Option<RoutesAction>,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum RoutesAction {
     /// List them, oldest first
     List {
         /// Print JSON
@@ -46,12 +46,12 @@ enum Action {
     },
 }
 
-pub fn run(arguments: &Arguments) -> Result<()> {
+pub fn run(arguments: &RoutesArgs) -> Result<()> {
     let paths = super::state_paths()?;
     match &arguments.action {
         None => list(&paths, arguments.json),
-        Some(Action::List { json }) => list(&paths, *json),
-        Some(Action::Prune { days }) => prune(&paths, *days),
+        Some(RoutesAction::List { json }) => list(&paths, *json),
+        Some(RoutesAction::Prune { days }) => prune(&paths, *days),
     }
 }
 

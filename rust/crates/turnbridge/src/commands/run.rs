@@ -15,7 +15,7 @@ use crate::failure::note;
 ///
 /// For example: turnbridge run -- claude "fix the tests"
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct RunArgs {
     /// `claude` or `codex`, and its own arguments
     #[arg(
         trailing_var_arg = true,
@@ -26,7 +26,7 @@ pub struct Arguments {
     argv: Vec<OsString>,
 }
 
-pub fn run(arguments: &Arguments) -> Result<()> {
+pub fn run(arguments: &RunArgs) -> Result<()> {
     let start = AgentStart::plan(&arguments.argv, config::read_or_default)?;
     let words: Vec<_> = arguments.argv.iter().map(|word| word.to_string_lossy()).collect();
     let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();

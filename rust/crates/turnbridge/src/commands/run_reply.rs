@@ -11,12 +11,12 @@ use crate::failure::hinted;
 /// Give one reply of the inbox to its agent, and wait (the daemon does this)
 #[derive(Debug, Args)]
 #[command(hide = true)]
-pub struct Arguments {
+pub struct RunReplyArgs {
     /// The reply's id
     id: String,
 }
 
-pub fn run(arguments: &Arguments) -> Result<()> {
+pub fn run(arguments: &RunReplyArgs) -> Result<()> {
     let paths = super::state_paths()?;
     let id = &arguments.id;
     if !is_reply_id(id) {

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use serde_json::json;
-use turnbridge_system::service::{self, Installed, State};
+use turnbridge_system::service::{self, InstalledService, ServiceState};
 
 use crate::config;
 use crate::consent::say;
@@ -15,16 +15,16 @@ use crate::failure::note;
 /// to be an administrator. Without a command: `status`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub struct Arguments {
+pub struct ServiceArgs {
     #[command(subcommand)]
-    action: Option<Action>,
+    action: Option<ServiceAction>,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum ServiceAction {
     /// Install the service and start it, or bring it up to date
     Install,
     /// Stop the service and remove everything that belongs to it
@@ -39,23 +39,24 @@ enum Action {
     Restart,
 }
 
-pub fn run(arguments: &Arguments) -> Result<()> {
+pub fn run(arguments: &ServiceArgs) -> Result<()> {
     match &arguments.action {
         None => status(arguments.json),
-        Some(Action::Status { json }) => status(*json),
-        Some(Action::Install) => {
-            let Installed { state, has_stopped_daemon } = service::install(config::read, note)?;
+        Some(ServiceAction::Status { json }) => status(*json),
+        Some(ServiceAction::Install) => {
+            let InstalledService { state, has_stopped_daemon } =
+                service::install(config::read, note)?;
             if has_stopped_daemon {
                 say("the daemon has stopped")?;
             }
             say(&format!("installed `{}`", state.definition.display()))?;
             tell(&state)
         }
-        Some(Action::Uninstall) => match service::uninstall(note)? {
+        Some(ServiceAction::Uninstall) => match service::uninstall(note)? {
             true => say("the service is gone"),
             false => say("no service is installed"),
         },
-        Some(Action::Restart) => {
+        Some(ServiceAction::Restart) => {
             service::restart()?;
             say("the daemon was started anew")
         }
@@ -66,7 +67,7 @@ fn status(as_json: bool) -> Result<()> {
     let state = service::state()?;
     if as_json {
         let state = state.as_ref();
-        let is = |field: fn(&State) -> bool| state.is_some_and(field);
+        let is = |field: fn(&ServiceState) -> bool| state.is_some_and(field);
         let shown = json!({
             "version": 1,
             "manager": state.map(|state| state.manager.as_str()),
@@ -95,7 +96,7 @@ fn status(as_json: bool) -> Result<()> {
     tell(&state)
 }
 
-fn tell(state: &State) -> Result<()> {
+fn tell(state: &ServiceState) -> Result<()> {
     match state.pid {
         Some(pid) => say(&format!("running (pid {pid})"))?,
         None if state.is_running => say("running")?,

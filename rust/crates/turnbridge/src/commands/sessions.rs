@@ -9,7 +9,7 @@ use turnbridge_core::session::{Session, State};
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::clock;
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::process::companion;
+use turnbridge_store::process::detached_process;
 use turnbridge_store::state::recovery;
 use turnbridge_system::observe::current_sessions::{all_sessions, find_session, open_sessions};
 
@@ -20,9 +20,9 @@ use crate::session_views::{format, json, show, table};
 /// Show the sessions of your agents and what each is doing
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub struct Arguments {
+pub struct SessionsArgs {
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Option<SessionsAction>,
     /// Print JSON (docs/schemas/sessions.schema.json)
     #[arg(long)]
     json: bool,
@@ -45,7 +45,7 @@ pub struct Arguments {
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum SessionsAction {
     /// Show one session with its runs and its last turns
     Show {
         /// The session's id, or the beginning of it
@@ -56,7 +56,7 @@ enum Command {
     },
 }
 
-pub fn run(arguments: &Arguments) -> Result<()> {
+pub fn run(arguments: &SessionsArgs) -> Result<()> {
     let paths = super::state_paths()?;
     let now = clock::now();
     let of_all = arguments.format.as_deref().map(Template::<OfAll>::parse).transpose()?;
@@ -64,10 +64,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let recovered = recovery::recover(&paths);
     if recovered.has_notice {
         // The deliverer reports its errors itself.
-        let _ = companion::wake(&paths);
+        let _ = detached_process::wake(&paths);
     }
     let mut out = output::stdout();
-    if let Some(Command::Show { id, json }) = &arguments.command {
+    if let Some(SessionsAction::Show { id, json }) = &arguments.command {
         let session = find_session(&paths, id, now)?;
         let text = match json {
             true => json::one(&session, &paths)?,
@@ -83,7 +83,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         return Ok(());
     }
     let shown: Vec<_> = sessions.iter().filter(|session| arguments.shows(session)).collect();
-    let look = table::Look::of_stdout();
+    let look = table::TableStyle::of_stdout();
     // The dots contain colour codes; every other cell was escaped.
     let mut raw = output::raw_stdout();
     if let Some(template) = of_all {
@@ -99,7 +99,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-impl Arguments {
+impl SessionsArgs {
     fn shows(&self, session: &Session) -> bool {
         self.all || session.state() != State::Stopped
     }

@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::Args;
 
 use crate::output;
-use crate::setup::{self, ClaudeWay, CodexWay, LanguageName, Options, slack_app};
+use crate::setup::{self, ClaudeWay, CodexWay, LanguageName, SetupOptions, slack_app};
 
 /// Set everything up, step by step: Slack, your agents, the daemon, and a test
 ///
@@ -15,7 +15,7 @@ use crate::setup::{self, ClaudeWay, CodexWay, LanguageName, Options, slack_app};
 /// asked, and what no flag says is as by default. Tokens are read from the terminal or from stdin,
 /// never from the command line.
 #[derive(Debug, Default, Args)]
-pub struct Arguments {
+pub struct SetupArgs {
     /// Ask nothing: flags and defaults decide
     #[arg(long, short)]
     yes: bool,
@@ -60,14 +60,14 @@ pub struct Arguments {
     print_link: bool,
 }
 
-pub fn run(arguments: Arguments) -> Result<()> {
+pub fn run(arguments: SetupArgs) -> Result<()> {
     if arguments.print_manifest {
         return Ok(write!(output::stdout(), "{}", slack_app::MANIFEST)?);
     }
     if arguments.print_link {
         return Ok(writeln!(output::stdout(), "{}", slack_app::link())?);
     }
-    setup::run(&Options {
+    setup::run(&SetupOptions {
         language: arguments.language,
         no_questions: arguments.yes,
         no_slack: arguments.no_slack,

@@ -7,7 +7,7 @@ use clap::Args;
 use turnbridge_system::programs;
 
 use crate::output;
-use crate::shell_init::{Shell, script};
+use crate::shell_init::{ShellName, script};
 
 /// Print the script that ties your shell to its pane
 ///
@@ -18,11 +18,11 @@ use crate::shell_init::{Shell, script};
 /// at the end of the shell's start-up file. See docs/panes.md.
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
-pub struct Arguments {
-    shell: Shell,
+pub struct ShellInitArgs {
+    shell: ShellName,
 }
 
-pub fn run(arguments: &Arguments) -> Result<()> {
+pub fn run(arguments: &ShellInitArgs) -> Result<()> {
     let program = programs::own_text("turnbridge")?;
     let script = script(arguments.shell, &program);
     output::raw_stdout().write_all(script.as_bytes())?;

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use serde_json::{Value, json};
 use turnbridge_core::text::spoken_text::{Utterance, spoken_text};
-use turnbridge_system::speech::{self, Engine, Manner, Silence, code};
+use turnbridge_system::speech::{self, Engine, Manner, SilenceReason, code};
 
 use crate::config::{self, check_voice_name};
 use crate::failure::{hinted, note};
@@ -23,7 +23,7 @@ const LONGEST_INPUT: u64 = 16 << 20;
 #[derive(Debug, Args)]
 #[command(after_help = "Exit status: 0 speaking, written, or nothing to say; 1 failed; \
     2 wrong arguments; 3 this machine cannot speak: no engine, or no sound")]
-pub struct Arguments {
+pub struct SpeakArgs {
     /// What to say; `-`, or nothing with a pipe, reads it from stdin
     text: Vec<String>,
     /// Write a WAV file instead of playing
@@ -47,7 +47,7 @@ pub struct Arguments {
     voice_en: Option<String>,
 }
 
-pub fn run(arguments: &Arguments) -> Result<()> {
+pub fn run(arguments: &SpeakArgs) -> Result<()> {
     let markdown = arguments.markdown()?;
     if arguments.play_now {
         speech::play(&spoken_text(&markdown), &arguments.given_manner(), speech::tell_the_caller);
@@ -59,7 +59,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
 }
 
-impl Arguments {
+impl SpeakArgs {
     fn markdown(&self) -> Result<String> {
         let given = self.text.join(" ");
         let mut stdin = std::io::stdin();
@@ -93,21 +93,27 @@ impl Arguments {
     }
 
     /// Returns the voice: options override the config.
-    fn chosen_voice(&self) -> config::Voice {
-        let config::Voice { mute, rate, en, ja } = config::read_or_default().voice;
+    fn chosen_voice(&self) -> config::VoiceConfig {
+        let config::VoiceConfig { mute, rate, en, ja } = config::read_or_default().voice;
         let given = || self.voice.clone();
-        config::Voice { mute, rate: self.rate.or(rate), en: given().or(en), ja: given().or(ja) }
+        config::VoiceConfig {
+            mute,
+            rate: self.rate.or(rate),
+            en: given().or(en),
+            ja: given().or(ja),
+        }
     }
 
     fn play(&self, markdown: &str) -> Result<()> {
         match speech::speak(markdown, &self.chosen_voice()) {
-            Ok(speech) => {
-                self.print(&Said { engine: Some(speech.engine), ..Said::of(&speech.utterances) })
-            }
-            Err(silence @ (Silence::NothingToSay | Silence::Muted)) => {
+            Ok(speech) => self.print(&SpeakResult {
+                engine: Some(speech.engine),
+                ..SpeakResult::of(&speech.utterances)
+            }),
+            Err(silence @ (SilenceReason::NothingToSay | SilenceReason::Muted)) => {
                 note(&silence.reason());
-                let muted = matches!(silence, Silence::Muted);
-                self.print(&Said { muted, ..Said::of(&spoken_text(markdown)) })
+                let muted = matches!(silence, SilenceReason::Muted);
+                self.print(&SpeakResult { muted, ..SpeakResult::of(&spoken_text(markdown)) })
             }
             Err(silence) => Err(silence.into_error()),
         }
@@ -116,14 +122,14 @@ impl Arguments {
     /// Writes a file, even when muted, because it makes no sound.
     fn write(&self, markdown: &str, path: &Path) -> Result<()> {
         let Some(speech) = speech::write(markdown, || self.chosen_voice(), path)? else {
-            note(&Silence::NothingToSay.reason());
-            return self.print(&Said::of(&[]));
+            note(&SilenceReason::NothingToSay.reason());
+            return self.print(&SpeakResult::of(&[]));
         };
         let (engine, seconds) = (Some(speech.engine), Some(speech.seconds));
-        self.print(&Said { engine, seconds, ..Said::of(&speech.utterances) })
+        self.print(&SpeakResult { engine, seconds, ..SpeakResult::of(&speech.utterances) })
     }
 
-    fn print(&self, said: &Said<'_>) -> Result<()> {
+    fn print(&self, said: &SpeakResult<'_>) -> Result<()> {
         let mut out = output::stdout();
         let written = said.seconds.zip(self.out.as_deref());
         if self.json {
@@ -143,16 +149,16 @@ impl Arguments {
     }
 }
 
-struct Said<'a> {
+struct SpeakResult<'a> {
     utterances: &'a [Utterance],
     engine: Option<Engine>,
     muted: bool,
     seconds: Option<f64>,
 }
 
-impl Said<'_> {
-    fn of(utterances: &[Utterance]) -> Said<'_> {
-        Said { utterances, engine: None, muted: false, seconds: None }
+impl SpeakResult<'_> {
+    fn of(utterances: &[Utterance]) -> SpeakResult<'_> {
+        SpeakResult { utterances, engine: None, muted: false, seconds: None }
     }
 }
 

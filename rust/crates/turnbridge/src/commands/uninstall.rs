@@ -9,7 +9,7 @@ use turnbridge_store::paths::StatePaths;
 use turnbridge_system::daemon_control;
 use turnbridge_system::service;
 use turnbridge_system::uninstall::{backups, check_elsewhere, delete, own_files};
-use turnbridge_system::wsl::Target;
+use turnbridge_system::wsl::WslTarget;
 
 use super::{daemon, state_paths};
 use crate::consent::{self, Consent, say};
@@ -21,7 +21,7 @@ use crate::register;
 /// Sessions, turns and the config stay, unless --purge is given. The executables and the plugin are
 /// left to whoever installed them.
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct UninstallArgs {
     /// Delete the config (with its tokens), all state and the logs too
     #[arg(long)]
     purge: bool,
@@ -29,7 +29,7 @@ pub struct Arguments {
     consent: Consent,
 }
 
-pub fn run(arguments: &Arguments) -> Result<()> {
+pub fn run(arguments: &UninstallArgs) -> Result<()> {
     let paths = state_paths()?;
     let Consent { dry_run, yes, language } = arguments.consent;
     let doomed = if arguments.purge { own_files(&paths)? } else { Vec::new() };
@@ -40,8 +40,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let steps: [(&str, Result<()>); 5] = [
         ("the service", remove_service(dry_run)),
         ("the daemon", stop_daemon(&paths, dry_run)),
-        ("the hooks", register::remove_hooks(inner, &Target::Here)),
-        ("Codex's notify", register::remove_notify(inner, &Target::Here)),
+        ("the hooks", register::remove_hooks(inner, &WslTarget::Here)),
+        ("Codex's notify", register::remove_notify(inner, &WslTarget::Here)),
         ("files elsewhere", check_elsewhere(&paths)),
     ];
     let mut failed = Vec::new();

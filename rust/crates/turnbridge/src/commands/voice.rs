@@ -8,7 +8,7 @@ use serde_json::json;
 use turnbridge_core::text::spoken_text::Language;
 use turnbridge_store::state::folder_trust::trusted_state;
 use turnbridge_store::state::speech_mark;
-use turnbridge_system::speech::{self, Manner, Silence, Speaker, Voice, code, no_engine};
+use turnbridge_system::speech::{self, Manner, SilenceReason, Speaker, Voice, code, no_engine};
 use unicode_width::UnicodeWidthStr;
 
 use crate::config::{self, check_voice_name};
@@ -23,15 +23,15 @@ const SAMPLE: &str = "Hello, this is Turnbridge. こんにちは、ターンブ�
 /// What you choose is kept in `config.toml`, section `[voice]`. Without a command: `status`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub struct Arguments {
+pub struct VoiceArgs {
     #[command(subcommand)]
-    action: Option<Action>,
+    action: Option<VoiceAction>,
     #[command(flatten)]
     status: AsJson,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum VoiceAction {
     /// Show the engine and what is chosen
     Status(AsJson),
     /// List the voices of the engine
@@ -94,21 +94,23 @@ impl From<SpokenLanguage> for Language {
     }
 }
 
-pub fn run(arguments: &Arguments) -> Result<()> {
+pub fn run(arguments: &VoiceArgs) -> Result<()> {
     match &arguments.action {
         None => status(&arguments.status),
-        Some(Action::Status(format)) => status(format),
-        Some(Action::List { language, format }) => list(language.map(Language::from), format),
-        Some(Action::Set { language, name, .. }) => choose((*language).into(), name.as_deref()),
-        Some(Action::Rate { words_per_minute, .. }) => choose_rate(*words_per_minute),
-        Some(Action::Mute) => mute(true),
-        Some(Action::Unmute) => mute(false),
-        Some(Action::Test { text }) => test(&text.join(" ")),
+        Some(VoiceAction::Status(format)) => status(format),
+        Some(VoiceAction::List { language, format }) => list(language.map(Language::from), format),
+        Some(VoiceAction::Set { language, name, .. }) => {
+            choose((*language).into(), name.as_deref())
+        }
+        Some(VoiceAction::Rate { words_per_minute, .. }) => choose_rate(*words_per_minute),
+        Some(VoiceAction::Mute) => mute(true),
+        Some(VoiceAction::Unmute) => mute(false),
+        Some(VoiceAction::Test { text }) => test(&text.join(" ")),
     }
 }
 
 fn status(format: &AsJson) -> Result<()> {
-    let config::Voice { mute, rate, en, ja } = config::read()?.voice;
+    let config::VoiceConfig { mute, rate, en, ja } = config::read()?.voice;
     let speaker = Speaker::usual(&Manner::default());
     let path = config::path()?;
     let mut out = output::stdout();
@@ -217,11 +219,11 @@ fn test(text: &str) -> Result<()> {
     let voice = config::read()?.voice;
     let text = if text.is_empty() { SAMPLE } else { text };
     let speech = match speech::speak(text, &voice) {
-        Err(silence @ (Silence::Muted | Silence::NothingToSay)) => {
+        Err(silence @ (SilenceReason::Muted | SilenceReason::NothingToSay)) => {
             note(&silence.reason());
             return Ok(());
         }
-        result => result.map_err(Silence::into_error)?,
+        result => result.map_err(SilenceReason::into_error)?,
     };
     let mut out = output::stdout();
     let manner = Manner::from(&voice);

@@ -3,14 +3,14 @@
 use anyhow::Result;
 use clap::Args;
 
-use crate::watch::model::Shown;
+use crate::watch::model::SessionFilter;
 use crate::watch::{json, run as terminal};
 
 /// Watch your agents live, and answer them
 ///
 /// Those that wait for you are on top. `?` shows the keys.
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct WatchArgs {
     /// Print a JSON line for each live session, then for each change (docs/schemas/watch.schema.json)
     #[arg(long)]
     json: bool,
@@ -19,9 +19,9 @@ pub struct Arguments {
     all: bool,
 }
 
-pub fn run(arguments: &Arguments) -> Result<()> {
+pub fn run(arguments: &WatchArgs) -> Result<()> {
     let paths = super::state_paths()?;
-    let shown = if arguments.all { Shown::All } else { Shown::Live };
+    let shown = if arguments.all { SessionFilter::All } else { SessionFilter::Live };
     match arguments.json {
         true => json::run(paths, shown),
         false => terminal::run(paths, shown),

@@ -13,11 +13,11 @@ use turnbridge_core::ids::Agent;
 use turnbridge_store::clock;
 
 use super::home;
-use super::part::Part;
+use super::part::DemoPart;
 
 /// The start mode that Claude reports to its hooks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Seat {
+pub enum AgentEntrypoint {
     Terminal,
     Headless,
 }
@@ -27,20 +27,26 @@ pub struct DemoAgent {
     session_id: String,
     cwd: PathBuf,
     record: PathBuf,
-    seat: Seat,
+    entrypoint: AgentEntrypoint,
     turns: u32,
     calls: u32,
 }
 
 impl DemoAgent {
-    pub fn new(agent: Agent, session_id: &str, cwd: &Path, seat: Seat) -> Result<DemoAgent> {
-        let record = Part::of(agent).records().context("could not find the demo's home folder")?;
+    pub fn new(
+        agent: Agent,
+        session_id: &str,
+        cwd: &Path,
+        entrypoint: AgentEntrypoint,
+    ) -> Result<DemoAgent> {
+        let record =
+            DemoPart::of(agent).records().context("could not find the demo's home folder")?;
         Ok(DemoAgent {
             agent,
             session_id: session_id.to_owned(),
             cwd: cwd.to_owned(),
             record: record.join(format!("{session_id}.jsonl")),
-            seat,
+            entrypoint,
             turns: 0,
             calls: 0,
         })
@@ -106,7 +112,7 @@ impl DemoAgent {
     }
 
     fn call(&self, tool_name: &str, input: &Value) -> Value {
-        let id = format!("{}{:04}", Part::of(self.agent).call_id_prefix, self.calls);
+        let id = format!("{}{:04}", DemoPart::of(self.agent).call_id_prefix, self.calls);
         json!({ "tool_name": tool_name, "tool_input": input, "tool_use_id": id })
     }
 
@@ -122,7 +128,7 @@ impl DemoAgent {
         // The turn ids are unique within the process, and across processes.
         let turn = format!("00000000-0000-4000-8000-{:06x}{:06x}", std::process::id(), self.turns);
         payload[self.agent.turn_id_field().as_str()] = json!(turn);
-        payload["model"] = json!(Part::of(self.agent).model);
+        payload["model"] = json!(DemoPart::of(self.agent).model);
         if let (Some(members), Value::Object(more)) = (payload.as_object_mut(), more) {
             members.extend(more);
         }
@@ -132,7 +138,7 @@ impl DemoAgent {
         let name = call.program.as_str();
         let mut command = Command::new(home::program(name)?);
         command.args(["--tool", self.agent.as_str(), "--origin", "plugin"]);
-        command.envs(Part::of(self.agent).environment(self.seat, &self.cwd));
+        command.envs(DemoPart::of(self.agent).environment(self.entrypoint, &self.cwd));
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = command.spawn().with_context(|| format!("could not start `{name}`"))?;
         if let Some(mut stdin) = child.stdin.take() {

@@ -12,10 +12,10 @@ use serde_json::json;
 use turnbridge_core::agents::agent_differences::LifeSign;
 use turnbridge_core::ids::Agent;
 
-use super::agent::{DemoAgent, Seat};
-use super::part::Part;
+use super::agent::{AgentEntrypoint, DemoAgent};
+use super::part::DemoPart;
 use super::{home, takeover};
-use crate::failure::{Silent, hinted};
+use crate::failure::{SilentFailure, hinted};
 use crate::output;
 
 /// The length of an answer's turn, so that the user sees it work.
@@ -46,9 +46,9 @@ pub fn run(agent: Agent) -> Result<()> {
         }
     };
     let _ = ctrlc::set_handler(|| IS_STOPPED.store(true, Ordering::Relaxed));
-    takeover::take(&order.session_id);
+    takeover::begin(&order.session_id);
     let cwd = std::env::current_dir().context("could not find the current folder")?;
-    let mut demo_agent = DemoAgent::new(agent, &order.session_id, &cwd, Seat::Headless)?;
+    let mut demo_agent = DemoAgent::new(agent, &order.session_id, &cwd, AgentEntrypoint::Headless)?;
     demo_agent.start("resume")?;
     demo_agent.prompt(&prompt)?;
     let input = json!({ "command": "echo thinking" });
@@ -67,19 +67,19 @@ pub fn run(agent: Agent) -> Result<()> {
     Ok(())
 }
 
-struct Order {
+struct DemoPrompt {
     session_id: String,
     /// The prompt, or `None` if it is in standard input.
     prompt: Option<String>,
 }
 
 /// Parses `claude … -r ID PROMPT`, `claude … -r ID -p`, `codex exec … resume ID -`.
-fn read_order(agent: Agent, arguments: &[OsString]) -> Option<Order> {
-    let part = Part::of(agent);
+fn read_order(agent: Agent, arguments: &[OsString]) -> Option<DemoPrompt> {
+    let part = DemoPart::of(agent);
     let position = arguments.iter().position(|argument| argument == part.resume_word)?;
     let [session_id, prompt] = arguments.get(position + 1..)? else { return None };
     let prompt = (prompt != part.stdin_word).then(|| prompt.to_string_lossy().into_owned());
-    Some(Order { session_id: session_id.to_str()?.to_owned(), prompt })
+    Some(DemoPrompt { session_id: session_id.to_str()?.to_owned(), prompt })
 }
 
 /// Waits a moment, or returns an error when it is stopped.
@@ -88,7 +88,7 @@ fn think(demo_agent: &DemoAgent) -> Result<()> {
     while Instant::now() < until {
         if IS_STOPPED.load(Ordering::Relaxed) {
             demo_agent.be_interrupted()?;
-            return Err(Silent(130).into());
+            return Err(SilentFailure(130).into());
         }
         std::thread::sleep(LOOK);
     }

@@ -16,15 +16,15 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// All that was started. Ended when dropped, so that nothing writes into the home any more.
-pub struct Company {
+pub struct DemoProcesses {
     pub paths: StatePaths,
     players: Vec<Child>,
     daemon: Option<Child>,
 }
 
-impl Company {
-    pub fn new(paths: StatePaths) -> Company {
-        Company { paths, players: Vec::new(), daemon: None }
+impl DemoProcesses {
+    pub fn new(paths: StatePaths) -> DemoProcesses {
+        DemoProcesses { paths, players: Vec::new(), daemon: None }
     }
 
     pub fn start_daemon(&mut self, home: &DemoHome) -> Result<()> {
@@ -76,7 +76,7 @@ impl Company {
     }
 }
 
-impl Drop for Company {
+impl Drop for DemoProcesses {
     fn drop(&mut self) {
         for player in &mut self.players {
             drop(player.stdin.take());

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use turnbridge_core::ids::Agent;
 use turnbridge_store::paths::{claude_config_dir, codex_home};
 
-use super::agent::Seat;
+use super::agent::AgentEntrypoint;
 
-pub struct Part {
+pub struct DemoPart {
     agent: Agent,
     pub model: &'static str,
     pub call_id_prefix: &'static str,
@@ -20,10 +20,10 @@ pub struct Part {
     pub stdin_word: &'static str,
 }
 
-impl Part {
-    pub const fn of(agent: Agent) -> Part {
+impl DemoPart {
+    pub const fn of(agent: Agent) -> DemoPart {
         match agent {
-            Agent::Claude => Part {
+            Agent::Claude => DemoPart {
                 agent,
                 model: "claude-opus-4-8",
                 call_id_prefix: "toolu_demo",
@@ -31,7 +31,7 @@ impl Part {
                 resume_word: "-r",
                 stdin_word: "-p",
             },
-            Agent::Codex => Part {
+            Agent::Codex => DemoPart {
                 agent,
                 model: "gpt-5.5",
                 call_id_prefix: "call_demo",
@@ -51,10 +51,10 @@ impl Part {
     }
 
     /// Returns the environment of the agent's hooks.
-    pub fn environment(&self, seat: Seat, cwd: &Path) -> Vec<(&'static str, OsString)> {
+    pub fn environment(&self, seat: AgentEntrypoint, cwd: &Path) -> Vec<(&'static str, OsString)> {
         match self.agent {
             Agent::Claude => {
-                let entrypoint = if seat == Seat::Terminal { "cli" } else { "sdk-cli" };
+                let entrypoint = if seat == AgentEntrypoint::Terminal { "cli" } else { "sdk-cli" };
                 vec![
                     ("CLAUDE_CODE_ENTRYPOINT", entrypoint.into()),
                     ("CLAUDE_PROJECT_DIR", cwd.into()),

@@ -8,13 +8,13 @@ use anyhow::Result;
 use turnbridge_core::board::board_wire::BoardFile;
 use turnbridge_system::daemon_control;
 
-use super::company::Company;
+use super::company::DemoProcesses;
 use super::home::DemoHome;
-use super::terminal::Terminal;
+use super::terminal::ParentTerminal;
 use crate::failure::{hinted, tell};
 use crate::interrupt::Interrupt;
 use crate::output;
-use crate::sign_in::{Look, SignIn};
+use crate::sign_in::{BoardSignIn, SignInState};
 
 /// For a daemon to be up.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -29,18 +29,18 @@ pub struct Performance<'a> {
 }
 
 impl Performance<'_> {
-    pub fn run(&self, company: &mut Company) -> Result<()> {
+    pub fn run(&self, company: &mut DemoProcesses) -> Result<()> {
         company.start_daemon(self.home)?;
         company.start_players(self.home)?;
         let Some(board) = self.wait_for_board(company)? else { return Ok(()) };
         self.print(&board)?;
         // With the user's own environment: it is their browser.
         let mut sign_in = match self.opens_browser {
-            true => Some(SignIn::open(&company.paths, &board)?),
+            true => Some(BoardSignIn::open(&company.paths, &board)?),
             false => None,
         };
         let last = self.length.map(|length| Instant::now() + length);
-        let terminal = Terminal::of_stdin();
+        let terminal = ParentTerminal::of_stdin();
         while last.is_none_or(|last| Instant::now() < last) && !terminal.is_gone() {
             if self.interrupt.comes_within(PAUSE) {
                 break;
@@ -48,9 +48,9 @@ impl Performance<'_> {
             if company.has_lost_daemon() {
                 return Err(hinted("the demo's daemon has ended", "start the demo again"));
             }
-            match sign_in.as_mut().map(SignIn::look) {
-                None | Some(Ok(Look::GoesOn)) => {}
-                Some(Ok(Look::Ended)) => sign_in = None,
+            match sign_in.as_mut().map(BoardSignIn::poll) {
+                None | Some(Ok(SignInState::GoesOn)) => {}
+                Some(Ok(SignInState::Ended)) => sign_in = None,
                 // Its address is printed above.
                 Some(Err(error)) => {
                     tell(&error.to_string());
@@ -62,7 +62,7 @@ impl Performance<'_> {
     }
 
     /// `None`: the user has ended it before.
-    fn wait_for_board(&self, company: &mut Company) -> Result<Option<BoardFile>> {
+    fn wait_for_board(&self, company: &mut DemoProcesses) -> Result<Option<BoardFile>> {
         let deadline = Instant::now() + TIMEOUT;
         loop {
             match daemon_control::find_board(&company.paths) {

@@ -9,9 +9,9 @@ use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use turnbridge_core::ids::Agent;
 
-use super::agent::{DemoAgent, Seat};
-use super::part::Part;
-use super::scenes::{Scene, Step};
+use super::agent::{AgentEntrypoint, DemoAgent};
+use super::part::DemoPart;
+use super::scenes::{DemoScene, DemoStep};
 use super::takeover;
 
 /// The poll interval for a takeover of the session.
@@ -21,30 +21,30 @@ const LOOK: Duration = Duration::from_millis(100);
 const BREATH: Duration = Duration::from_millis(400);
 
 /// The reason why a scene ends.
-enum Curtain {
+enum PlayEnd {
     Ended,
     TakenOver,
     Failed(anyhow::Error),
 }
 
-impl From<anyhow::Error> for Curtain {
-    fn from(error: anyhow::Error) -> Curtain {
-        Curtain::Failed(error)
+impl From<anyhow::Error> for PlayEnd {
+    fn from(error: anyhow::Error) -> PlayEnd {
+        PlayEnd::Failed(error)
     }
 }
 
-pub fn play(scene: &Scene) -> Result<()> {
+pub fn play(scene: &DemoScene) -> Result<()> {
     let cwd = std::env::current_dir().context("could not find the current folder")?;
-    let mut player = Player {
+    let mut player = DemoPlayer {
         scene,
-        demo_agent: DemoAgent::new(scene.agent, scene.session_id, &cwd, Seat::Terminal)?,
+        demo_agent: DemoAgent::new(scene.agent, scene.session_id, &cwd, AgentEntrypoint::Terminal)?,
         is_in_turn: false,
         ended: listen()?,
     };
     match player.play() {
-        Curtain::Ended => Ok(()),
-        Curtain::TakenOver => player.leave(),
-        Curtain::Failed(error) => Err(error),
+        PlayEnd::Ended => Ok(()),
+        PlayEnd::TakenOver => player.leave(),
+        PlayEnd::Failed(error) => Err(error),
     }
 }
 
@@ -60,22 +60,22 @@ fn listen() -> Result<Receiver<()>> {
     Ok(ended)
 }
 
-struct Player<'a> {
-    scene: &'a Scene,
+struct DemoPlayer<'a> {
+    scene: &'a DemoScene,
     demo_agent: DemoAgent,
     is_in_turn: bool,
     ended: Receiver<()>,
 }
 
-impl Player<'_> {
-    fn play(&mut self) -> Curtain {
+impl DemoPlayer<'_> {
+    fn play(&mut self) -> PlayEnd {
         match self.play_on() {
             Ok(never) => match never {},
-            Err(curtain) => curtain,
+            Err(end_reason) => end_reason,
         }
     }
 
-    fn play_on(&mut self) -> Result<std::convert::Infallible, Curtain> {
+    fn play_on(&mut self) -> Result<std::convert::Infallible, PlayEnd> {
         self.demo_agent.start("startup")?;
         for step in self.scene.before {
             self.step(*step)?;
@@ -88,60 +88,60 @@ impl Player<'_> {
         }
     }
 
-    fn step(&mut self, step: Step) -> Result<(), Curtain> {
+    fn step(&mut self, step: DemoStep) -> Result<(), PlayEnd> {
         match step {
-            Step::Prompt(text) => {
+            DemoStep::Prompt(text) => {
                 self.is_in_turn = true;
                 self.demo_agent.prompt(text)?;
             }
-            Step::Run(command, tenths) => {
+            DemoStep::Run(command, tenths) => {
                 let input = json!({ "command": command });
                 self.demo_agent.begin_call("Bash", &input)?;
                 self.pause(Duration::from_millis(100 * tenths))?;
                 self.demo_agent.end_call("Bash", &input)?;
             }
-            Step::Permission(command, seconds) => {
+            DemoStep::Permission(command, seconds) => {
                 let input = json!({ "command": command });
                 self.demo_agent.begin_call("Bash", &input)?;
                 self.demo_agent.ask_for_permission("Bash", &input)?;
                 self.pause(Duration::from_secs(seconds))?;
                 self.demo_agent.end_call("Bash", &input)?;
             }
-            Step::Question(text, seconds) => {
+            DemoStep::Question(text, seconds) => {
                 let (name, input) = question(self.scene.agent, text);
                 self.demo_agent.begin_call(name, &input)?;
                 self.pause(Duration::from_secs(seconds))?;
                 self.demo_agent.end_call(name, &input)?;
             }
-            Step::Answer(text) => {
+            DemoStep::Answer(text) => {
                 self.demo_agent.answer(text)?;
                 self.is_in_turn = false;
             }
-            Step::Fail => {
+            DemoStep::Fail => {
                 self.demo_agent.fail("rate_limit", "API Error: Request rejected (429)")?;
                 self.is_in_turn = false;
             }
-            Step::Interrupt => {
+            DemoStep::Interrupt => {
                 self.demo_agent.be_interrupted()?;
                 self.is_in_turn = false;
             }
-            Step::Rest(seconds) => self.pause(Duration::from_secs(seconds))?,
+            DemoStep::Rest(seconds) => self.pause(Duration::from_secs(seconds))?,
         }
         Ok(())
     }
 
-    fn pause(&self, duration: Duration) -> Result<(), Curtain> {
+    fn pause(&self, duration: Duration) -> Result<(), PlayEnd> {
         let until = Instant::now() + duration;
         loop {
             if takeover::is_taken(self.scene.session_id) {
-                return Err(Curtain::TakenOver);
+                return Err(PlayEnd::TakenOver);
             }
             let rest = until.saturating_duration_since(Instant::now());
             if rest.is_zero() {
                 return Ok(());
             }
             if self.ended.recv_timeout(rest.min(LOOK)) == Err(RecvTimeoutError::Disconnected) {
-                return Err(Curtain::Ended);
+                return Err(PlayEnd::Ended);
             }
         }
     }
@@ -159,6 +159,6 @@ impl Player<'_> {
 }
 
 fn question(agent: Agent, text: &str) -> (&'static str, Value) {
-    let name = Part::of(agent).question_tool;
+    let name = DemoPart::of(agent).question_tool;
     (name, json!({ "questions": [{ "id": "choice", "header": "Choice", "question": text }] }))
 }

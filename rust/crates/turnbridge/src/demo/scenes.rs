@@ -3,18 +3,18 @@
 
 use turnbridge_core::ids::Agent;
 
-pub struct Scene {
+pub struct DemoScene {
     /// The name of the project and of its folder.
     pub project: &'static str,
     pub agent: Agent,
     pub session_id: &'static str,
     /// The steps without pauses, before the user looks.
-    pub before: &'static [Step],
-    pub again: &'static [Step],
+    pub before: &'static [DemoStep],
+    pub again: &'static [DemoStep],
 }
 
 #[derive(Debug, Clone, Copy)]
-pub enum Step {
+pub enum DemoStep {
     Prompt(&'static str),
     /// A command that runs for this many tenths of a second.
     Run(&'static str, u64),
@@ -31,14 +31,14 @@ pub enum Step {
     Rest(u64),
 }
 
-use Step::{Answer, Fail, Interrupt, Permission, Prompt, Question, Rest, Run};
+use DemoStep::{Answer, Fail, Interrupt, Permission, Prompt, Question, Rest, Run};
 
-pub fn find(project: &str) -> Option<&'static Scene> {
+pub fn find(project: &str) -> Option<&'static DemoScene> {
     SCENES.iter().find(|scene| scene.project == project)
 }
 
-pub const SCENES: [Scene; 7] = [
-    Scene {
+pub const SCENES: [DemoScene; 7] = [
+    DemoScene {
         project: "checkout-service",
         agent: Agent::Claude,
         session_id: "de300000-0000-4000-8000-000000000001",
@@ -71,7 +71,7 @@ pub const SCENES: [Scene; 7] = [
             Rest(9),
         ],
     },
-    Scene {
+    DemoScene {
         project: "payments-api",
         agent: Agent::Claude,
         session_id: "de300000-0000-4000-8000-000000000002",
@@ -84,7 +84,7 @@ pub const SCENES: [Scene; 7] = [
             Rest(12),
         ],
     },
-    Scene {
+    DemoScene {
         project: "search-index",
         agent: Agent::Codex,
         session_id: "de300000-0000-4000-8000-000000000003",
@@ -105,7 +105,7 @@ pub const SCENES: [Scene; 7] = [
             Rest(11),
         ],
     },
-    Scene {
+    DemoScene {
         project: "docs-site",
         agent: Agent::Codex,
         session_id: "de300000-0000-4000-8000-000000000004",
@@ -121,7 +121,7 @@ pub const SCENES: [Scene; 7] = [
             Rest(14),
         ],
     },
-    Scene {
+    DemoScene {
         project: "web-app",
         agent: Agent::Claude,
         session_id: "de300000-0000-4000-8000-000000000005",
@@ -137,7 +137,7 @@ pub const SCENES: [Scene; 7] = [
             Rest(8),
         ],
     },
-    Scene {
+    DemoScene {
         project: "infra",
         agent: Agent::Claude,
         session_id: "de300000-0000-4000-8000-000000000006",
@@ -153,7 +153,7 @@ pub const SCENES: [Scene; 7] = [
             Rest(8),
         ],
     },
-    Scene {
+    DemoScene {
         project: "release-notes",
         agent: Agent::Claude,
         session_id: "de300000-0000-4000-8000-000000000007",

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use turnbridge_store::paths::home_dir;
 
 /// The timeout. The player polls ten times a second, and may be in the middle of a hook.
-const PATIENCE: Duration = Duration::from_secs(3);
+const TIMEOUT: Duration = Duration::from_secs(3);
 const LOOK: Duration = Duration::from_millis(20);
 
 fn mark(session_id: &str, ending: &str) -> Option<PathBuf> {
@@ -25,9 +25,9 @@ fn is_there(session_id: &str, ending: &str) -> bool {
 }
 
 /// Takes the session over; called by the answering agent. Returns when the first one has stopped.
-pub fn take(session_id: &str) {
+pub fn begin(session_id: &str) {
     make(session_id, "taken");
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while !is_there(session_id, "left") && Instant::now() < deadline {
         std::thread::sleep(LOOK);
     }

@@ -4,13 +4,13 @@ use std::io::IsTerminal;
 
 /// The one that we were started from, if any. Its end is no signal to those whom a shell has
 /// disowned.
-pub struct Terminal {
+pub struct ParentTerminal {
     is_stdin: bool,
 }
 
-impl Terminal {
-    pub fn of_stdin() -> Terminal {
-        Terminal { is_stdin: std::io::stdin().is_terminal() }
+impl ParentTerminal {
+    pub fn of_stdin() -> ParentTerminal {
+        ParentTerminal { is_stdin: std::io::stdin().is_terminal() }
     }
 
     /// Asks without reading, which a process in the background may not.

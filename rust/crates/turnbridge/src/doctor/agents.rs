@@ -3,8 +3,8 @@
 use turnbridge_core::ids::Agent;
 use turnbridge_system::programs::FIRST_WITH_ARGS;
 
-use super::finding::{Area, Finding, told};
-use super::scene::{AgentProgram, Scene};
+use super::check_context::{AgentProgram, CheckContext};
+use super::finding::{Area, Finding, problem_text};
 
 /// The first Claude Code whose Stop hook receives the answer.
 const FIRST_WITH_ANSWER: [u32; 3] = [2, 1, 47];
@@ -24,8 +24,8 @@ const BROUGHT_BY_CODEX: [([u32; 3], &str); 3] = [
     ),
 ];
 
-pub fn check(scene: &Scene) -> Vec<Finding> {
-    findings(&scene.claude, &scene.codex)
+pub fn check(context: &CheckContext) -> Vec<Finding> {
+    findings(&context.claude, &context.codex)
 }
 
 fn findings(claude: &AgentProgram, codex: &AgentProgram) -> Vec<Finding> {
@@ -34,7 +34,7 @@ fn findings(claude: &AgentProgram, codex: &AgentProgram) -> Vec<Finding> {
         let why = "replies cannot be handed to an agent that is not found";
         let fix =
             "add its folder to PATH, or name it in config.toml (`resume.claude`, `resume.codex`)";
-        return vec![Finding::warning(Area::Agents, "agents-absent", told(what, why, fix))];
+        return vec![Finding::warning(Area::Agents, "agents-absent", problem_text(what, why, fix))];
     }
     [of_claude(claude), of_codex(codex)].concat()
 }
@@ -47,13 +47,13 @@ fn of_claude(claude: &AgentProgram) -> Vec<Finding> {
         let what = format!("Claude Code {shown} is older than {}", dotted(FIRST_WITH_ANSWER));
         let why =
             "its Stop hook does not hand over the answer; notices are made from the transcript";
-        let told = told(what, why, "update Claude Code: `claude update`");
-        findings.push(Finding::warning(Area::Agents, "claude-too-old", told));
+        let wording = problem_text(what, why, "update Claude Code: `claude update`");
+        findings.push(Finding::warning(Area::Agents, "claude-too-old", wording));
     } else if version < FIRST_WITH_ARGS {
         let what = format!("Claude Code {shown} knows hooks as command lines only");
         let why = "the plugin's hooks need 2.1.139; `turnbridge hooks apply` registers command lines for this one";
-        let told = told(what, why, "update Claude Code: `claude update`");
-        findings.push(Finding::note(Area::Agents, "claude-old", told));
+        let wording = problem_text(what, why, "update Claude Code: `claude update`");
+        findings.push(Finding::note(Area::Agents, "claude-old", wording));
     }
     findings
 }
@@ -67,7 +67,7 @@ fn of_codex(codex: &AgentProgram) -> Vec<Finding> {
         findings.push(Finding::note(
             Area::Agents,
             "codex-old",
-            told(what, why, "update Codex: `codex update`"),
+            problem_text(what, why, "update Codex: `codex update`"),
         ));
     }
     findings
@@ -91,13 +91,13 @@ fn general(agent: Agent, program: &AgentProgram) -> Vec<Finding> {
             let why = format!("replies to {title} cannot be run");
             let fix =
                 format!("correct `resume.{name}` in config.toml, or take it out to use the PATH");
-            Finding::error(Area::Agents, no_program, told(what, why, fix))
+            Finding::error(Area::Agents, no_program, problem_text(what, why, fix))
         }
         AgentProgram::Silent(path) => {
             let what = format!("`{} --version` gives no version", path.display());
             let why = "it may not run at all, and what it supports is not known";
             let fix = format!("run `{name} --version` and see what it says");
-            Finding::warning(Area::Agents, silent, told(what, why, fix))
+            Finding::warning(Area::Agents, silent, problem_text(what, why, fix))
         }
     }]
 }

@@ -11,19 +11,21 @@ use turnbridge_core::session::Session;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::paths::claude_config_dir;
 use turnbridge_store::state::session_store;
-use turnbridge_system::registration::claude_plugin::{self, Layers, Plugin, is_plugin_dir_seen};
+use turnbridge_system::registration::claude_plugin::{
+    self, Layers, PluginInstallation, is_plugin_dir_seen,
+};
 
-use super::claude_settings::{self, Settings};
-use super::finding::{Area, Finding, Repair, Severity, told};
+use super::check_context::{AgentProgram, CheckContext, OWN_VERSION};
+use super::claude_settings::{self, ClaudeSettings};
+use super::finding::{Area, Finding, Repair, Severity, problem_text};
 use super::report::ago;
-use super::scene::{AgentProgram, OWN_VERSION, Scene};
 
-struct Facts {
+struct ClaudeHooksFacts {
     now: Timestamp,
     has_claude: bool,
     settings_path: PathBuf,
-    settings: Settings,
-    plugins: Vec<Plugin>,
+    settings: ClaudeSettings,
+    plugins: Vec<PluginInstallation>,
     /// The file whose `disableAllHooks` is in force.
     off_in: Option<PathBuf>,
     managed_only_in: Option<PathBuf>,
@@ -33,23 +35,23 @@ struct Facts {
     is_plugin_dir_seen: bool,
 }
 
-pub fn check(scene: &Scene) -> Vec<Finding> {
+pub fn check(context: &CheckContext) -> Vec<Finding> {
     let Some(config_dir) = claude_config_dir() else { return Vec::new() };
     let project = std::env::current_dir().ok();
     let layers = Layers::read(project.as_deref());
     let settings_path = config_dir.join("settings.json");
-    let sessions = scene.paths.as_ref().and_then(|paths| session_store::read_all(paths).ok());
+    let sessions = context.paths.as_ref().and_then(|paths| session_store::read_all(paths).ok());
     let off = layers.switch("disableAllHooks").filter(|(is_off, _)| *is_off);
-    findings(&Facts {
-        now: scene.now,
-        has_claude: scene.claude != AgentProgram::Absent,
-        settings: claude_settings::look(&settings_path, scene.claude.version()),
+    findings(&ClaudeHooksFacts {
+        now: context.now,
+        has_claude: context.claude != AgentProgram::Absent,
+        settings: claude_settings::read_settings(&settings_path, context.claude.version()),
         settings_path,
         plugins: claude_plugin::find(&config_dir, &layers),
         off_in: off.map(|(_, path)| path.to_owned()),
         managed_only_in: layers.managed("allowManagedHooksOnly").map(Path::to_owned),
         seen: sessions.as_deref().map(seen),
-        is_plugin_dir_seen: is_plugin_dir_seen(&sessions.unwrap_or_default(), scene.now),
+        is_plugin_dir_seen: is_plugin_dir_seen(&sessions.unwrap_or_default(), context.now),
     })
 }
 
@@ -71,41 +73,43 @@ fn seen(sessions: &[Session]) -> Vec<(HookEventName, Timestamp)> {
     seen
 }
 
-fn findings(facts: &Facts) -> Vec<Finding> {
+fn findings(facts: &ClaudeHooksFacts) -> Vec<Finding> {
     let mut findings: Vec<_> = facts.plugins.iter().filter_map(of_plugin).collect();
     let path = facts.settings_path.display();
     findings.extend(switched_off(facts));
     let by_plugin = facts.plugins.iter().find(|plugin| plugin.is_enabled && plugin.is_installed);
     let is_registered = match (&facts.settings, by_plugin) {
-        (Settings::Invalid(reason), _) => {
+        (ClaudeSettings::Invalid(reason), _) => {
             let what = format!("`{path}` cannot be read: {reason}");
             let why =
                 "Claude Code ignores the whole file without a word: hooks, permissions, all of it";
-            let told = told(what, why, "repair that place; `turnbridge hooks status` looks again");
-            findings.push(Finding::error(Area::Hooks, "settings-invalid", told));
+            let wording =
+                problem_text(what, why, "repair that place; `turnbridge hooks status` looks again");
+            findings.push(Finding::error(Area::Hooks, "settings-invalid", wording));
             false
         }
-        (Settings::NotRegistered, None) => {
+        (ClaudeSettings::NotRegistered, None) => {
             findings.extend(unregistered(facts));
             facts.is_plugin_dir_seen
         }
-        (Settings::NotRegistered, Some(plugin)) => {
+        (ClaudeSettings::NotRegistered, Some(plugin)) => {
             let what = format!("registered by the plugin `{}`", plugin.name);
             findings.push(Finding::ok(Area::Hooks, "hooks", what));
             true
         }
-        (Settings::Registered, None) => {
+        (ClaudeSettings::Registered, None) => {
             findings.push(Finding::ok(Area::Hooks, "hooks", format!("registered in `{path}`")));
             true
         }
-        (Settings::Registered, Some(plugin)) => {
+        (ClaudeSettings::Registered, Some(plugin)) => {
             let what = format!("registered twice: by the plugin `{}` and in `{path}`", plugin.name);
             let why = "every event counts once, but each costs two processes";
-            let told = told(what, why, "run `turnbridge hooks remove` to leave it to the plugin");
-            findings.push(Finding::note(Area::Hooks, "hooks-twice", told));
+            let wording =
+                problem_text(what, why, "run `turnbridge hooks remove` to leave it to the plugin");
+            findings.push(Finding::note(Area::Hooks, "hooks-twice", wording));
             true
         }
-        (Settings::Outdated { gate, gone, others }, _) => {
+        (ClaudeSettings::Outdated { gate, gone, others }, _) => {
             findings.push(outdated(&facts.settings_path, *gate, gone, others));
             true
         }
@@ -114,8 +118,8 @@ fn findings(facts: &Facts) -> Vec<Finding> {
     findings
 }
 
-fn of_plugin(plugin: &Plugin) -> Option<Finding> {
-    let Plugin { name, is_enabled, is_installed, root, version } = plugin;
+fn of_plugin(plugin: &PluginInstallation) -> Option<Finding> {
+    let PluginInstallation { name, is_enabled, is_installed, root, version } = plugin;
     let (what, id, severity, fix) = match (is_enabled, is_installed, root, version) {
         (false, ..) => return None,
         (true, false, ..) => (
@@ -144,26 +148,27 @@ fn of_plugin(plugin: &Plugin) -> Option<Finding> {
         ),
     };
     let why = "Claude Code runs the hooks that lie in the plugin's folder";
-    Some(Finding::problem(severity, Area::Hooks, id, told(what, why, fix)))
+    Some(Finding::problem(severity, Area::Hooks, id, problem_text(what, why, fix)))
 }
 
-fn switched_off(facts: &Facts) -> Vec<Finding> {
+fn switched_off(facts: &ClaudeHooksFacts) -> Vec<Finding> {
     let why = "Claude Code runs none of our hooks";
     let off = facts.off_in.as_ref().map(|path| {
         let what = format!("`disableAllHooks` is set in `{}`", path.display());
-        let told = told(what, why, "take `disableAllHooks` out of that file, or set it to false");
-        Finding::error(Area::Hooks, "hooks-switched-off", told)
+        let wording =
+            problem_text(what, why, "take `disableAllHooks` out of that file, or set it to false");
+        Finding::error(Area::Hooks, "hooks-switched-off", wording)
     });
     let managed = facts.managed_only_in.as_ref().map(|path| {
         let what = format!("`allowManagedHooksOnly` is set in `{}`", path.display());
         let fix =
             "ask the administrator of this machine to allow the hooks, or to register them there";
-        Finding::error(Area::Hooks, "hooks-managed-only", told(what, why, fix))
+        Finding::error(Area::Hooks, "hooks-managed-only", problem_text(what, why, fix))
     });
     off.into_iter().chain(managed).collect()
 }
 
-fn unregistered(facts: &Facts) -> Option<Finding> {
+fn unregistered(facts: &ClaudeHooksFacts) -> Option<Finding> {
     if facts.is_plugin_dir_seen {
         let what = "not registered, but a session lately had the plugin by `--plugin-dir`";
         return Some(Finding::ok(Area::Hooks, "hooks", what));
@@ -176,17 +181,21 @@ fn unregistered(facts: &Facts) -> Option<Finding> {
     if let Some(plugin) = facts.plugins.iter().find(|plugin| plugin.is_installed) {
         let what = format!("the plugin `{}` is installed, but switched off", plugin.name);
         let fix = format!("run `claude plugin enable {}`", plugin.name);
-        return Some(Finding::warning(Area::Hooks, "plugin-disabled", told(what, why, fix)));
+        return Some(Finding::warning(
+            Area::Hooks,
+            "plugin-disabled",
+            problem_text(what, why, fix),
+        ));
     }
     if !facts.has_claude {
         return Some(Finding::ok(Area::Hooks, "hooks", "not registered; there is no Claude Code"));
     }
-    let told = told(
+    let wording = problem_text(
         "Claude Code calls no hook of ours",
         why,
         "install the plugin, or run `turnbridge hooks apply`",
     );
-    Some(Finding::warning(Area::Hooks, "hooks-none", told))
+    Some(Finding::warning(Area::Hooks, "hooks-none", wording))
 }
 
 fn outdated(
@@ -204,30 +213,30 @@ fn outdated(
         (Some(program), _) => {
             let what = format!("`{path}` calls `{program}`, which does not exist");
             let why = "these hooks fail, and nothing is seen of the sessions";
-            Finding::error(Area::Hooks, "hooks-program-missing", told(what, why, fix))
+            Finding::error(Area::Hooks, "hooks-program-missing", problem_text(what, why, fix))
         }
         (None, Some((program, version))) => {
             let version = version.as_deref().unwrap_or("one that does not run");
             let what = format!("`{path}` calls another Turnbridge: `{program}` ({version})");
             let why = "its hooks may not know what this one expects of them";
-            Finding::warning(Area::Hooks, "hooks-outdated", told(what, why, fix))
+            Finding::warning(Area::Hooks, "hooks-outdated", problem_text(what, why, fix))
         }
         (None, None) => {
             let what = format!("`{path}` has not all of our hooks, or in another form");
             let why = "some events are not seen";
-            Finding::warning(Area::Hooks, "hooks-outdated", told(what, why, fix))
+            Finding::warning(Area::Hooks, "hooks-outdated", problem_text(what, why, fix))
         }
     };
-    finding.mended_by(Repair::RegisterHooks(gate))
+    finding.repaired_by(Repair::RegisterHooks(gate))
 }
 
-fn last_seen(facts: &Facts, is_registered: bool) -> Option<Finding> {
+fn last_seen(facts: &ClaudeHooksFacts, is_registered: bool) -> Option<Finding> {
     let seen = facts.seen.as_ref()?;
     if seen.is_empty() {
         let why = "sessions that ran before the hooks were registered do not call them";
         let fix = "restart running sessions, or open `/hooks` in them";
-        let told = told("no hook has been called yet", why, fix);
-        return is_registered.then(|| Finding::note(Area::Hooks, "hooks-unseen", told));
+        let wording = problem_text("no hook has been called yet", why, fix);
+        return is_registered.then(|| Finding::note(Area::Hooks, "hooks-unseen", wording));
     }
     let newest = seen.iter().take(3);
     let newest: Vec<_> = newest
@@ -241,12 +250,12 @@ fn last_seen(facts: &Facts, is_registered: bool) -> Option<Finding> {
 mod tests {
     use super::*;
 
-    fn healthy() -> Facts {
-        Facts {
+    fn healthy() -> ClaudeHooksFacts {
+        ClaudeHooksFacts {
             now: Timestamp::from_millis(60_000),
             has_claude: true,
             settings_path: "/s.json".into(),
-            settings: Settings::Registered,
+            settings: ClaudeSettings::Registered,
             plugins: Vec::new(),
             off_in: None,
             managed_only_in: None,
@@ -255,8 +264,8 @@ mod tests {
         }
     }
 
-    fn plugin() -> Plugin {
-        Plugin {
+    fn plugin() -> PluginInstallation {
+        PluginInstallation {
             name: "turnbridge@m".to_owned(),
             is_enabled: true,
             is_installed: true,
@@ -266,7 +275,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(facts: Facts, expected: &[&str]) {
+    fn check(facts: ClaudeHooksFacts, expected: &[&str]) {
         let found = findings(&facts);
         let ids: Vec<_> = found.iter().map(|finding| finding.id).collect();
         assert_eq!(ids, expected, "{found:#?}");
@@ -274,55 +283,76 @@ mod tests {
 
     #[test]
     fn every_way_to_be_registered_is_told_apart() {
-        let ours = |plugins| Facts { plugins, settings: Settings::NotRegistered, ..healthy() };
+        let ours = |plugins| ClaudeHooksFacts {
+            plugins,
+            settings: ClaudeSettings::NotRegistered,
+            ..healthy()
+        };
         check(healthy(), &["hooks", "hooks-seen"]);
         check(ours(vec![plugin()]), &["hooks", "hooks-seen"]);
-        check(Facts { plugins: vec![plugin()], ..healthy() }, &["hooks-twice", "hooks-seen"]);
+        check(
+            ClaudeHooksFacts { plugins: vec![plugin()], ..healthy() },
+            &["hooks-twice", "hooks-seen"],
+        );
         check(ours(vec![]), &["hooks-none", "hooks-seen"]);
         check(
-            ours(vec![Plugin { is_enabled: false, ..plugin() }]),
+            ours(vec![PluginInstallation { is_enabled: false, ..plugin() }]),
             &["plugin-disabled", "hooks-seen"],
         );
         check(
-            ours(vec![Plugin { is_installed: false, ..plugin() }]),
+            ours(vec![PluginInstallation { is_installed: false, ..plugin() }]),
             &["plugin-not-installed", "hooks-seen"],
         );
-        check(Facts { is_plugin_dir_seen: true, ..ours(vec![]) }, &["hooks", "hooks-seen"]);
-        check(Facts { has_claude: false, ..ours(vec![]) }, &["hooks", "hooks-seen"]);
-        check(Facts { seen: Some(vec![]), ..healthy() }, &["hooks", "hooks-unseen"]);
-        check(Facts { seen: Some(vec![]), ..ours(vec![]) }, &["hooks-none"]);
+        check(
+            ClaudeHooksFacts { is_plugin_dir_seen: true, ..ours(vec![]) },
+            &["hooks", "hooks-seen"],
+        );
+        check(ClaudeHooksFacts { has_claude: false, ..ours(vec![]) }, &["hooks", "hooks-seen"]);
+        check(ClaudeHooksFacts { seen: Some(vec![]), ..healthy() }, &["hooks", "hooks-unseen"]);
+        check(ClaudeHooksFacts { seen: Some(vec![]), ..ours(vec![]) }, &["hooks-none"]);
     }
 
     #[test]
     fn what_keeps_registered_hooks_from_running_is_an_error() {
         check(
-            Facts { off_in: Some("/s".into()), ..healthy() },
+            ClaudeHooksFacts { off_in: Some("/s".into()), ..healthy() },
             &["hooks-switched-off", "hooks", "hooks-seen"],
         );
         check(
-            Facts { managed_only_in: Some("/m".into()), ..healthy() },
+            ClaudeHooksFacts { managed_only_in: Some("/m".into()), ..healthy() },
             &["hooks-managed-only", "hooks", "hooks-seen"],
         );
-        let invalid = Settings::Invalid("a comment".to_owned());
-        check(Facts { settings: invalid, ..healthy() }, &["settings-invalid", "hooks-seen"]);
-        let empty = Plugin { root: None, version: None, ..plugin() };
-        let ours = |plugins| Facts { plugins, settings: Settings::NotRegistered, ..healthy() };
+        let invalid = ClaudeSettings::Invalid("a comment".to_owned());
+        check(
+            ClaudeHooksFacts { settings: invalid, ..healthy() },
+            &["settings-invalid", "hooks-seen"],
+        );
+        let empty = PluginInstallation { root: None, version: None, ..plugin() };
+        let ours = |plugins| ClaudeHooksFacts {
+            plugins,
+            settings: ClaudeSettings::NotRegistered,
+            ..healthy()
+        };
         check(ours(vec![empty]), &["plugin-executables-missing", "hooks", "hooks-seen"]);
-        let old = Plugin { version: Some("0.0.1".to_owned()), ..plugin() };
+        let old = PluginInstallation { version: Some("0.0.1".to_owned()), ..plugin() };
         check(ours(vec![old]), &["plugin-version", "hooks", "hooks-seen"]);
     }
 
     #[test]
     fn a_registration_is_brought_up_to_date_with_the_gate_that_it_had() {
-        let outdated = |gate, gone: &[&str]| Settings::Outdated {
+        let outdated = |gate, gone: &[&str]| ClaudeSettings::Outdated {
             gate,
             gone: gone.iter().map(|program| (*program).to_owned()).collect(),
             others: vec![("/old".to_owned(), Some("0.0.1".to_owned()))],
         };
-        let found = findings(&Facts { settings: outdated(StopGate::On, &[]), ..healthy() });
+        let found =
+            findings(&ClaudeHooksFacts { settings: outdated(StopGate::On, &[]), ..healthy() });
         assert_eq!(found[0].id, "hooks-outdated");
         assert_eq!(found[0].repair, Some(Repair::RegisterHooks(StopGate::On)));
-        let found = findings(&Facts { settings: outdated(StopGate::Off, &["/gone"]), ..healthy() });
+        let found = findings(&ClaudeHooksFacts {
+            settings: outdated(StopGate::Off, &["/gone"]),
+            ..healthy()
+        });
         assert_eq!((found[0].id, found[0].severity), ("hooks-program-missing", Severity::Error));
         assert_eq!(found[0].repair, Some(Repair::RegisterHooks(StopGate::Off)));
     }

@@ -4,16 +4,16 @@
 use std::path::Path;
 
 use turnbridge_core::agents::claude::settings_edit::{
-    Form, OwnCall, Registered, Registration, StopGate, inspect, own_calls,
+    EventRegistration, Form, OwnCall, Registration, StopGate, inspect, own_calls,
 };
 use turnbridge_core::agents::hook_table::HookEventName;
 use turnbridge_store::foreign::foreign_text::read_text;
 use turnbridge_system::programs::{FIRST_WITH_ARGS, version_of_ours};
 
-use super::scene::own_path;
+use super::check_context::own_path;
 
 #[derive(Debug, PartialEq, Eq)]
-pub enum Settings {
+pub enum ClaudeSettings {
     Invalid(String),
     NotRegistered,
     Registered,
@@ -28,14 +28,14 @@ pub enum Settings {
 }
 
 /// Reads the settings. `claude` is the version of the installed Claude Code.
-pub fn look(path: &Path, claude: Option<[u32; 3]>) -> Settings {
+pub fn read_settings(path: &Path, claude: Option<[u32; 3]>) -> ClaudeSettings {
     let text = match read_text(path) {
         Ok(text) => text.unwrap_or_default(),
-        Err(reason) => return Settings::Invalid(reason),
+        Err(reason) => return ClaudeSettings::Invalid(reason),
     };
     let calls = match own_calls(&text) {
         Ok(calls) => calls,
-        Err(refusal) => return Settings::Invalid(refusal.to_string()),
+        Err(refusal) => return ClaudeSettings::Invalid(refusal.to_string()),
     };
     let gate = gate_of(&calls);
     let [status, stop_gate, notify] = ["status", "stop-gate", "notify"]
@@ -56,14 +56,14 @@ pub fn look(path: &Path, claude: Option<[u32; 3]>) -> Settings {
         };
         inspect(&text, &registration)
     });
-    let is_current = |events: &[(HookEventName, Registered)]| {
-        events.iter().all(|(_, registered)| *registered == Registered::Yes)
+    let is_current = |events: &[(HookEventName, EventRegistration)]| {
+        events.iter().all(|(_, registered)| *registered == EventRegistration::Yes)
     };
     if standings.any(|standing| standing.is_ok_and(|events| is_current(&events))) {
-        return Settings::Registered;
+        return ClaudeSettings::Registered;
     }
     if calls.is_empty() {
-        return Settings::NotRegistered;
+        return ClaudeSettings::NotRegistered;
     }
     let mut programs: Vec<_> = calls.into_iter().map(|call| call.program).collect();
     programs.sort();
@@ -75,7 +75,7 @@ pub fn look(path: &Path, claude: Option<[u32; 3]>) -> Settings {
         let version = version_of_ours(Path::new(&program));
         (program, version)
     });
-    Settings::Outdated { gate, gone, others: others.collect() }
+    ClaudeSettings::Outdated { gate, gone, others: others.collect() }
 }
 
 /// Returns the user's current choice: a repair updates a registration and does not change it.

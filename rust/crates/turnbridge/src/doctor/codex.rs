@@ -5,18 +5,18 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{Document, Item};
 use turnbridge_config::codex_homes::codex_homes;
-use turnbridge_config::codex_notify::{Status, our_argv, status};
+use turnbridge_config::codex_notify::{NotifyKeyStatus, our_argv, status};
 use turnbridge_store::foreign::foreign_text::read_text;
 use turnbridge_store::paths::codex_home;
 
+use super::check_context::{AgentProgram, CheckContext, own_path};
 use super::codex_hooks;
-use super::codex_plugin::{self, CodexPlugin, Word};
-use super::finding::{Area, Finding, Repair, told};
-use super::scene::{AgentProgram, Scene, own_path};
+use super::codex_plugin::{self, CodexPlugin, HookListSource};
+use super::finding::{Area, Finding, Repair, problem_text};
 
-struct Facts {
+struct CodexFacts {
     config: PathBuf,
-    notify: Result<Status, String>,
+    notify: Result<NotifyKeyStatus, String>,
     plugins: Vec<CodexPlugin>,
     /// Codex homes in the config that do not exist.
     missing_homes: Vec<PathBuf>,
@@ -24,22 +24,22 @@ struct Facts {
     unreadable: Vec<(PathBuf, String)>,
 }
 
-pub fn check(scene: &Scene) -> Vec<Finding> {
+pub fn check(context: &CheckContext) -> Vec<Finding> {
     let Some(home) = codex_home() else { return Vec::new() };
-    if scene.codex == AgentProgram::Absent && !home.is_dir() {
+    if context.codex == AgentProgram::Absent && !home.is_dir() {
         return Vec::new();
     }
     let config = home.join("config.toml");
     let text = read_text(&config).map(Option::unwrap_or_default);
     let argv = our_argv(&own_path("turnbridge").to_string_lossy());
-    let further = &scene.config().codex.homes;
+    let further = &context.config().codex.homes;
     let homes = codex_homes(further).into_iter().map(|home| home.join("sessions"));
-    findings(&Facts {
+    findings(&CodexFacts {
         notify: text
             .as_deref()
             .map_err(Clone::clone)
             .and_then(|text| status(text, &argv).map_err(|problem| problem.to_string())),
-        plugins: text.map(|text| asked(scene, plugins(&home, &text))).unwrap_or_default(),
+        plugins: text.map(|text| asked(context, plugins(&home, &text))).unwrap_or_default(),
         missing_homes: further.iter().filter(|home| !home.is_dir()).cloned().collect(),
         unreadable: homes.filter_map(unreadable).collect(),
         config,
@@ -57,8 +57,8 @@ fn plugins(home: &Path, config: &str) -> Vec<CodexPlugin> {
 }
 
 /// Returns the plugins with Codex's own list of the hooks that it runs.
-fn asked(scene: &Scene, plugins: Vec<CodexPlugin>) -> Vec<CodexPlugin> {
-    let AgentProgram::Found { path, .. } = &scene.codex else { return plugins };
+fn asked(context: &CheckContext, plugins: Vec<CodexPlugin>) -> Vec<CodexPlugin> {
+    let AgentProgram::Found { path, .. } = &context.codex else { return plugins };
     if !plugins.iter().any(|plugin| plugin.is_enabled && plugin.has_executables) {
         return plugins;
     }
@@ -76,25 +76,26 @@ fn unreadable(folder: PathBuf) -> Option<(PathBuf, String)> {
     }
 }
 
-fn findings(facts: &Facts) -> Vec<Finding> {
+fn findings(facts: &CodexFacts) -> Vec<Finding> {
     let mut findings = of_notify(facts);
     findings.extend(facts.plugins.iter().flat_map(of_plugin));
     for home in &facts.missing_homes {
         let what = format!("`codex.homes` names `{}`, which is no folder", home.display());
         let why = "the sessions of that Codex are not followed";
-        let told = told(what, why, "correct `codex.homes` in config.toml, or take it out");
-        findings.push(Finding::warning(Area::Codex, "codex-home-missing", told));
+        let wording =
+            problem_text(what, why, "correct `codex.homes` in config.toml, or take it out");
+        findings.push(Finding::warning(Area::Codex, "codex-home-missing", wording));
     }
     for (folder, error) in &facts.unreadable {
         let what = format!("`{}` cannot be read: {error}", folder.display());
         let why = "what Codex does without hooks is not seen";
-        let told = told(what, why, "look at its owner and mode");
-        findings.push(Finding::warning(Area::Codex, "codex-rollouts-unreadable", told));
+        let wording = problem_text(what, why, "look at its owner and mode");
+        findings.push(Finding::warning(Area::Codex, "codex-rollouts-unreadable", wording));
     }
     findings
 }
 
-fn of_notify(facts: &Facts) -> Vec<Finding> {
+fn of_notify(facts: &CodexFacts) -> Vec<Finding> {
     let path = facts.config.display();
     let repair = || Repair::RegisterNotify;
     let fix = "run `turnbridge codex notify apply`";
@@ -102,58 +103,66 @@ fn of_notify(facts: &Facts) -> Vec<Finding> {
     vec![match &facts.notify {
         Err(reason) => {
             let what = format!("`{path}` cannot be read: {reason}");
-            let told = told(what, "Codex does not start with it", "repair that place");
-            Finding::error(Area::Codex, "codex-config-invalid", told)
+            let wording = problem_text(what, "Codex does not start with it", "repair that place");
+            Finding::error(Area::Codex, "codex-config-invalid", wording)
         }
-        Ok(Status::Registered) => {
+        Ok(NotifyKeyStatus::Registered) => {
             Finding::ok(Area::Codex, "codex-notify", "calls Turnbridge when a turn has ended")
         }
-        Ok(Status::Absent) if has_plugin => {
+        Ok(NotifyKeyStatus::Absent) if has_plugin => {
             Finding::ok(Area::Codex, "codex-notify", "has our plugin; `notify` is not needed")
         }
-        Ok(Status::Absent) => {
+        Ok(NotifyKeyStatus::Absent) => {
             let why = "its turns are seen only while a daemon runs";
-            let told = told(
+            let wording = problem_text(
                 "Codex calls nothing of ours",
                 why,
                 format!("{fix}, or install the plugin (docs/codex.md)"),
             );
-            Finding::note(Area::Codex, "codex-unregistered", told)
+            Finding::note(Area::Codex, "codex-unregistered", wording)
         }
-        Ok(Status::Outdated(argv)) => {
+        Ok(NotifyKeyStatus::Outdated(argv)) => {
             let program = argv.first().map(String::as_str).unwrap_or_default();
             let finding = match Path::new(program).is_file() {
                 true => {
                     let what =
                         format!("`notify` in `{path}` calls another Turnbridge: `{program}`");
                     let why = "it may not know what this one expects of it";
-                    Finding::warning(Area::Codex, "codex-notify-outdated", told(what, why, fix))
+                    Finding::warning(
+                        Area::Codex,
+                        "codex-notify-outdated",
+                        problem_text(what, why, fix),
+                    )
                 }
                 false => {
                     let what =
                         format!("`notify` in `{path}` calls `{program}`, which does not exist");
                     let why = "Codex says nothing of it, and no notice of its turns is made";
-                    Finding::error(Area::Codex, "codex-notify-missing", told(what, why, fix))
+                    Finding::error(
+                        Area::Codex,
+                        "codex-notify-missing",
+                        problem_text(what, why, fix),
+                    )
                 }
             };
-            finding.mended_by(repair())
+            finding.repaired_by(repair())
         }
-        Ok(Status::Foreign(_)) if has_plugin => {
+        Ok(NotifyKeyStatus::Foreign(_)) if has_plugin => {
             Finding::ok(Area::Codex, "codex-notify", "has our plugin, and a `notify` of your own")
         }
-        Ok(Status::Foreign(argv)) => {
+        Ok(NotifyKeyStatus::Foreign(argv)) => {
             let program = argv.first().map(String::as_str).unwrap_or_default();
             let what =
                 format!("Codex calls `{program}` when a turn has ended, and nothing of ours");
             let why = "its turns are seen only while a daemon runs; Codex calls one program only";
             let fix = "run `turnbridge codex notify apply --chain` to have both called";
-            Finding::note(Area::Codex, "codex-notify-foreign", told(what, why, fix))
+            Finding::note(Area::Codex, "codex-notify-foreign", problem_text(what, why, fix))
         }
-        Ok(Status::Unusable) => {
+        Ok(NotifyKeyStatus::Unusable) => {
             let what = format!("`notify` in `{path}` is no list of words");
             let why = "Codex does not start with it";
             let fix = "make it a list, or run `turnbridge codex notify apply --replace`";
-            Finding::error(Area::Codex, "codex-notify-unusable", told(what, why, fix))
+            Finding::error(Area::Codex, "codex-notify-unusable", problem_text(what, why, fix))
         }
     }]
 }
@@ -166,10 +175,14 @@ fn of_plugin(plugin: &CodexPlugin) -> Vec<Finding> {
     if !has_executables {
         let what = format!("the plugin `{name}` in Codex has no executables for this machine");
         let why = "its hooks fail, and Codex's states are less exact";
-        let told = told(what, why, format!("install it from a release: `codex plugin add {name}`"));
-        return vec![Finding::error(Area::Codex, "codex-plugin-executables", told)];
+        let wording = problem_text(
+            what,
+            why,
+            format!("install it from a release: `codex plugin add {name}`"),
+        );
+        return vec![Finding::error(Area::Codex, "codex-plugin-executables", wording)];
     }
-    if let Word::Codex { changed, off } = word
+    if let HookListSource::Codex { changed, off } = word
         && (*changed, *off) != (0, 0)
     {
         let what = format!(
@@ -177,40 +190,44 @@ fn of_plugin(plugin: &CodexPlugin) -> Vec<Finding> {
              changed since you trusted them, and {off} are switched off"
         );
         let why = "Codex does not run them, and says so in its terminal only";
-        let told =
-            told(what, why, "start `codex`, open `/hooks`, and trust or switch them on there");
-        return vec![Finding::warning(Area::Codex, "codex-untrusted", told)];
+        let wording = problem_text(
+            what,
+            why,
+            "start `codex`, open `/hooks`, and trust or switch them on there",
+        );
+        return vec![Finding::warning(Area::Codex, "codex-untrusted", wording)];
     }
     if *untrusted > 0 {
         let what =
             format!("{untrusted} of the {hooks} hooks of the plugin `{name}` are not trusted");
         let why = "Codex does not run them, and says so in its terminal only";
-        let told = told(what, why, "start `codex`, open `/hooks`, and press `t` to trust them");
-        return vec![Finding::warning(Area::Codex, "codex-untrusted", told)];
+        let wording =
+            problem_text(what, why, "start `codex`, open `/hooks`, and press `t` to trust them");
+        return vec![Finding::warning(Area::Codex, "codex-untrusted", wording)];
     }
     vec![match word {
-        Word::Codex { .. } if *hooks == 0 => {
+        HookListSource::Codex { .. } if *hooks == 0 => {
             let what = format!("Codex knows no hooks of the plugin `{name}`");
             let why = "plugins are switched off (`features.plugins`), or the plugin is damaged";
             let fix = format!(
                 "look at `codex plugin list`, and install it again: `codex plugin add {name}`"
             );
-            Finding::warning(Area::Codex, "codex-hooks-unknown", told(what, why, fix))
+            Finding::warning(Area::Codex, "codex-hooks-unknown", problem_text(what, why, fix))
         }
-        Word::Codex { .. } => {
+        HookListSource::Codex { .. } => {
             let what = format!("runs all {hooks} hooks of the plugin `{name}`");
             Finding::ok(Area::Codex, "codex-plugin", what)
         }
-        Word::Config => {
+        HookListSource::Config => {
             let what = format!("has trusted the hooks of the plugin `{name}`");
             Finding::ok(Area::Codex, "codex-plugin", what)
         }
-        Word::Unanswered(reason) => {
+        HookListSource::Unanswered(reason) => {
             let what =
                 format!("Codex did not say which hooks of the plugin `{name}` it runs: {reason}");
             let why = "you have trusted them, but a hook that was changed since would not run";
             let fix = "start `codex` and look at `/hooks`";
-            Finding::note(Area::Codex, "codex-hooks-unasked", told(what, why, fix))
+            Finding::note(Area::Codex, "codex-hooks-unasked", problem_text(what, why, fix))
         }
     }]
 }
@@ -219,10 +236,10 @@ fn of_plugin(plugin: &CodexPlugin) -> Vec<Finding> {
 mod tests {
     use super::*;
 
-    fn healthy() -> Facts {
-        Facts {
+    fn healthy() -> CodexFacts {
+        CodexFacts {
             config: "/c.toml".into(),
-            notify: Ok(Status::Registered),
+            notify: Ok(NotifyKeyStatus::Registered),
             plugins: vec![],
             missing_homes: vec![],
             unreadable: vec![],
@@ -236,12 +253,12 @@ mod tests {
             has_executables: true,
             hooks: 12,
             untrusted: 0,
-            word: Word::Config,
+            word: HookListSource::Config,
         }
     }
 
     #[track_caller]
-    fn check(facts: Facts, expected: &[&str]) {
+    fn check(facts: CodexFacts, expected: &[&str]) {
         let found = findings(&facts);
         let ids: Vec<_> = found.iter().map(|finding| finding.id).collect();
         assert_eq!(ids, expected, "{found:#?}");
@@ -251,26 +268,32 @@ mod tests {
     fn codex_calls_us_by_notify_or_by_the_plugin() {
         let words = || vec!["/gone".to_owned()];
         check(healthy(), &["codex-notify"]);
-        check(Facts { notify: Ok(Status::Absent), ..healthy() }, &["codex-unregistered"]);
         check(
-            Facts { notify: Ok(Status::Foreign(words())), ..healthy() },
+            CodexFacts { notify: Ok(NotifyKeyStatus::Absent), ..healthy() },
+            &["codex-unregistered"],
+        );
+        check(
+            CodexFacts { notify: Ok(NotifyKeyStatus::Foreign(words())), ..healthy() },
             &["codex-notify-foreign"],
         );
         check(
-            Facts { notify: Ok(Status::Outdated(words())), ..healthy() },
+            CodexFacts { notify: Ok(NotifyKeyStatus::Outdated(words())), ..healthy() },
             &["codex-notify-missing"],
         );
-        check(Facts { notify: Ok(Status::Unusable), ..healthy() }, &["codex-notify-unusable"]);
-        check(Facts { notify: Err("x".to_owned()), ..healthy() }, &["codex-config-invalid"]);
-        for notify in [Status::Absent, Status::Foreign(words())] {
-            let facts = Facts { notify: Ok(notify), plugins: vec![plugin()], ..healthy() };
+        check(
+            CodexFacts { notify: Ok(NotifyKeyStatus::Unusable), ..healthy() },
+            &["codex-notify-unusable"],
+        );
+        check(CodexFacts { notify: Err("x".to_owned()), ..healthy() }, &["codex-config-invalid"]);
+        for notify in [NotifyKeyStatus::Absent, NotifyKeyStatus::Foreign(words())] {
+            let facts = CodexFacts { notify: Ok(notify), plugins: vec![plugin()], ..healthy() };
             check(facts, &["codex-notify", "codex-plugin"]);
         }
     }
 
     #[test]
     fn hooks_that_codex_will_not_run_are_told() {
-        let with = |plugin| Facts { plugins: vec![plugin], ..healthy() };
+        let with = |plugin| CodexFacts { plugins: vec![plugin], ..healthy() };
         check(with(CodexPlugin { untrusted: 3, ..plugin() }), &["codex-notify", "codex-untrusted"]);
         check(
             with(CodexPlugin { has_executables: false, ..plugin() }),
@@ -281,27 +304,28 @@ mod tests {
 
     #[test]
     fn codex_s_own_word_on_its_hooks_counts() {
-        use codex_hooks::{Fate, Listed};
-        let told = |hooks: Result<Vec<Listed>, String>| Facts {
+        use codex_hooks::{HookStatus, ListedHook};
+        let wording = |hooks: Result<Vec<ListedHook>, String>| CodexFacts {
             plugins: vec![plugin().told_by(&hooks)],
             ..healthy()
         };
-        let hook = |plugin: &str, fate| Listed {
+        let hook = |plugin: &str, fate| ListedHook {
             key: format!("{plugin}:hooks/codex.json:stop:0:0"),
             fate,
         };
-        let ours = |fate| Ok(vec![hook("turnbridge@m", Fate::Runs), hook("turnbridge@m", fate)]);
-        check(told(ours(Fate::Runs)), &["codex-notify", "codex-plugin"]);
-        for fate in [Fate::Untrusted, Fate::Changed, Fate::Off] {
-            check(told(ours(fate)), &["codex-notify", "codex-untrusted"]);
+        let ours =
+            |fate| Ok(vec![hook("turnbridge@m", HookStatus::Runs), hook("turnbridge@m", fate)]);
+        check(wording(ours(HookStatus::Runs)), &["codex-notify", "codex-plugin"]);
+        for fate in [HookStatus::Untrusted, HookStatus::Changed, HookStatus::Off] {
+            check(wording(ours(fate)), &["codex-notify", "codex-untrusted"]);
         }
-        let others = Ok(vec![hook("other@m", Fate::Runs)]);
-        check(told(others), &["codex-notify", "codex-hooks-unknown"]);
-        check(told(Err("late".to_owned())), &["codex-notify", "codex-hooks-unasked"]);
+        let others = Ok(vec![hook("other@m", HookStatus::Runs)]);
+        check(wording(others), &["codex-notify", "codex-hooks-unknown"]);
+        check(wording(Err("late".to_owned())), &["codex-notify", "codex-hooks-unasked"]);
         // The findings from the config appear all the same.
         let untrusted = CodexPlugin { untrusted: 2, ..plugin() }.told_by(&Err("late".to_owned()));
         check(
-            Facts { plugins: vec![untrusted], ..healthy() },
+            CodexFacts { plugins: vec![untrusted], ..healthy() },
             &["codex-notify", "codex-untrusted"],
         );
     }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 /// The timeout. Codex responds within half a second.
-const PATIENCE: Duration = Duration::from_secs(8);
+const TIMEOUT: Duration = Duration::from_secs(8);
 const TO_END: Duration = Duration::from_secs(1);
 const TICK: Duration = Duration::from_millis(10);
 
@@ -22,15 +22,15 @@ const NOWHERE: &str = "http://127.0.0.1:9";
 const LIST: u64 = 2;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListedHook {
     /// `turnbridge@MARKETPLACE:hooks/codex.json:stop:0:0`
     pub key: String,
-    pub fate: Fate,
+    pub fate: HookStatus,
 }
 
 /// Whether Codex runs a hook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
+pub enum HookStatus {
     Runs,
     Untrusted,
     /// The hook was changed after the user trusted it.
@@ -40,7 +40,7 @@ pub enum Fate {
 }
 
 /// Returns all hooks that Codex knows, including other programs'. The error is a text.
-pub fn list(program: &Path, folder: &Path) -> Result<Vec<Listed>, String> {
+pub fn list(program: &Path, folder: &Path) -> Result<Vec<ListedHook>, String> {
     let mut command = Command::new(program);
     command.arg("app-server").current_dir(folder);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -69,8 +69,7 @@ fn ask(mut stdin: ChildStdin, stdout: ChildStdout, folder: &Path) -> Result<Valu
         // The receiver is gone after a timeout.
         let _ = sender.send(answer);
     });
-    let client =
-        json!({"name": "turnbridge", "title": "Turnbridge", "version": super::scene::OWN_VERSION});
+    let client = json!({"name": "turnbridge", "title": "Turnbridge", "version": super::check_context::OWN_VERSION});
     let questions = [
         json!({"id": 1, "method": "initialize", "params": {"clientInfo": client}}),
         json!({"method": "initialized"}),
@@ -78,7 +77,7 @@ fn ask(mut stdin: ChildStdin, stdout: ChildStdout, folder: &Path) -> Result<Valu
     ];
     let text: String = questions.iter().map(|question| format!("{question}\n")).collect();
     stdin.write_all(text.as_bytes()).map_err(|error| error.to_string())?;
-    match answers.recv_timeout(PATIENCE) {
+    match answers.recv_timeout(TIMEOUT) {
         Ok(Some(answer)) => Ok(answer),
         Ok(None) => Err("`codex app-server` ended without an answer".to_owned()),
         Err(_) => Err("`codex app-server` did not answer in time".to_owned()),
@@ -97,26 +96,28 @@ fn end(child: &mut Child) {
     let _ = child.wait();
 }
 
-fn listed(answer: &Value) -> Result<Vec<Listed>, String> {
+fn listed(answer: &Value) -> Result<Vec<ListedHook>, String> {
     let Some(folders) = answer["result"]["data"].as_array() else {
         let reason = answer["error"]["message"].as_str();
         return Err(reason.unwrap_or("`hooks/list` gave no list").to_owned());
     };
     let hooks = folders.iter().filter_map(|folder| folder["hooks"].as_array()).flatten();
     Ok(hooks
-        .filter_map(|hook| Some(Listed { key: hook["key"].as_str()?.to_owned(), fate: fate(hook) }))
+        .filter_map(|hook| {
+            Some(ListedHook { key: hook["key"].as_str()?.to_owned(), fate: hook_status(hook) })
+        })
         .collect())
 }
 
 /// Parses the trust. Codex sends `managed`, `trusted`, `modified` and `untrusted`; an unknown value
 /// counts as untrusted.
-fn fate(hook: &Value) -> Fate {
+fn hook_status(hook: &Value) -> HookStatus {
     let is_off = hook["enabled"].as_bool() == Some(false);
     match hook["trustStatus"].as_str() {
-        Some("managed" | "trusted") if is_off => Fate::Off,
-        Some("managed" | "trusted") => Fate::Runs,
-        Some("modified") => Fate::Changed,
-        _ => Fate::Untrusted,
+        Some("managed" | "trusted") if is_off => HookStatus::Off,
+        Some("managed" | "trusted") => HookStatus::Runs,
+        Some("modified") => HookStatus::Changed,
+        _ => HookStatus::Untrusted,
     }
 }
 
@@ -137,8 +138,14 @@ mod tests {
         ]);
         let answer = json!({"id": 2, "result": {"data": [{"cwd": "/x", "hooks": hooks}]}});
         let fates: Vec<_> = listed(&answer).unwrap().into_iter().map(|hook| hook.fate).collect();
-        let expected =
-            [Fate::Runs, Fate::Runs, Fate::Untrusted, Fate::Changed, Fate::Off, Fate::Untrusted];
+        let expected = [
+            HookStatus::Runs,
+            HookStatus::Runs,
+            HookStatus::Untrusted,
+            HookStatus::Changed,
+            HookStatus::Off,
+            HookStatus::Untrusted,
+        ];
         assert_eq!(fates, expected);
         let refused = json!({"id": 2, "error": {"code": -32600, "message": "unknown variant"}});
         assert_eq!(listed(&refused), Err("unknown variant".to_owned()));

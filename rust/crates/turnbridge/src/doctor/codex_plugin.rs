@@ -11,7 +11,7 @@ use serde_json::Value;
 use toml_edit::{Item, TableLike};
 use turnbridge_system::plugin_layout::executable_in;
 
-use super::codex_hooks::{Fate, Listed};
+use super::codex_hooks::{HookStatus, ListedHook};
 use turnbridge_store::foreign::foreign_text::read_json;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,12 +24,12 @@ pub struct CodexPlugin {
     pub hooks: usize,
     pub untrusted: usize,
     /// The source of these numbers.
-    pub word: Word,
+    pub word: HookListSource,
 }
 
 /// The source of the list of hooks that Codex runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Word {
+pub enum HookListSource {
     /// Codex's config, without a query: it contains hashes, but not of which content.
     Config,
     /// Codex's own response, with the reasons why some do not run.
@@ -40,18 +40,23 @@ pub enum Word {
 
 impl CodexPlugin {
     /// Returns the plugin with Codex's own list of its hooks.
-    pub fn told_by(self, hooks: &Result<Vec<Listed>, String>) -> CodexPlugin {
+    pub fn told_by(self, hooks: &Result<Vec<ListedHook>, String>) -> CodexPlugin {
         let hooks = match hooks {
             Ok(hooks) => hooks,
-            Err(reason) => return CodexPlugin { word: Word::Unanswered(reason.clone()), ..self },
+            Err(reason) => {
+                return CodexPlugin { word: HookListSource::Unanswered(reason.clone()), ..self };
+            }
         };
         let prefix = format!("{}:", self.name);
         let own: Vec<_> = hooks.iter().filter(|hook| hook.key.starts_with(&prefix)).collect();
         let count = |fate| own.iter().filter(|hook| hook.fate == fate).count();
         CodexPlugin {
             hooks: own.len(),
-            untrusted: count(Fate::Untrusted),
-            word: Word::Codex { changed: count(Fate::Changed), off: count(Fate::Off) },
+            untrusted: count(HookStatus::Untrusted),
+            word: HookListSource::Codex {
+                changed: count(HookStatus::Changed),
+                off: count(HookStatus::Off),
+            },
             ..self
         }
     }
@@ -75,7 +80,7 @@ pub fn find(home: &Path, config: &Item) -> Vec<CodexPlugin> {
                     .is_some_and(|root| executable_in(&root, "turnbridge-status").is_some()),
                 hooks: keys.len(),
                 untrusted: keys.iter().filter(|key| !is_trusted(state, key)).count(),
-                word: Word::Config,
+                word: HookListSource::Config,
             }
         })
         .collect()

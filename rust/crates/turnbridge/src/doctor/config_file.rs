@@ -4,25 +4,25 @@ use std::path::PathBuf;
 
 use turnbridge_store::state::folder_trust::{Untrusted, check_config};
 
-use super::finding::{Area, Finding, Repair, told};
-use super::scene::{BadConfig, Scene};
+use super::check_context::{BadConfig, CheckContext};
+use super::finding::{Area, Finding, Repair, problem_text};
 use crate::config::Config;
 
-struct Facts<'a> {
+struct ConfigFacts<'a> {
     config: &'a Config,
     path: PathBuf,
     exists: bool,
 }
 
-pub fn check(scene: &Scene) -> Vec<Finding> {
+pub fn check(context: &CheckContext) -> Vec<Finding> {
     let path = turnbridge_config::path().ok();
-    match &scene.config {
+    match &context.config {
         // Without a home, `disk` reports it.
-        Err(_) if path.is_none() && scene.paths.is_none() => Vec::new(),
+        Err(_) if path.is_none() && context.paths.is_none() => Vec::new(),
         Err(bad) => vec![check_config().err().map_or_else(|| invalid(bad), untrusted)],
         Ok(config) => {
             let path = path.unwrap_or_default();
-            findings(&Facts { config, exists: path.exists(), path })
+            findings(&ConfigFacts { config, exists: path.exists(), path })
         }
     }
 }
@@ -30,22 +30,22 @@ pub fn check(scene: &Scene) -> Vec<Finding> {
 fn invalid(bad: &BadConfig) -> Finding {
     let why =
         "it is not in force: a daemon that starts with it delivers nothing and hears no reply";
-    Finding::error(Area::Config, "config-invalid", told(&bad.text, why, &bad.hint))
+    Finding::error(Area::Config, "config-invalid", problem_text(&bad.text, why, &bad.hint))
 }
 
 fn untrusted(untrusted: Untrusted) -> Finding {
     let why =
         "others could name the programs that are run, and where the tokens go: it is not read";
-    let told = told(untrusted.to_string(), why, untrusted.hint());
-    let finding = Finding::error(Area::Config, "config-untrusted", told);
+    let wording = problem_text(untrusted.to_string(), why, untrusted.hint());
+    let finding = Finding::error(Area::Config, "config-untrusted", wording);
     match untrusted.is_ours_to_mend() {
-        true => finding.mended_by(Repair::MakePrivate(vec![untrusted.path])),
+        true => finding.repaired_by(Repair::MakePrivate(vec![untrusted.path])),
         false => finding,
     }
 }
 
-fn findings(facts: &Facts<'_>) -> Vec<Finding> {
-    let Facts { config, path, exists } = facts;
+fn findings(facts: &ConfigFacts<'_>) -> Vec<Finding> {
+    let ConfigFacts { config, path, exists } = facts;
     let shown = path.display();
     let mut findings = Vec::new();
     if config.unknown.is_empty() {
@@ -58,16 +58,20 @@ fn findings(facts: &Facts<'_>) -> Vec<Finding> {
         let unknown: Vec<_> = config.unknown.iter().map(ToString::to_string).collect();
         let what = format!("`{shown}`: there is no {}", unknown.join(", "));
         let why = "what is not known is ignored; it may be a slip of the pen";
-        let told =
-            told(what, why, "correct the key, or take it out (docs/schemas/config.schema.json)");
-        findings.push(Finding::warning(Area::Config, "config-unknown-key", told));
+        let wording = problem_text(
+            what,
+            why,
+            "correct the key, or take it out (docs/schemas/config.schema.json)",
+        );
+        findings.push(Finding::warning(Area::Config, "config-unknown-key", wording));
     }
     if config.is_exposed {
         let what = format!("others can read the tokens in `{shown}`");
         let why = "anyone who has them can write as the app, and read messages to it";
-        let told = told(what, why, format!("run `chmod 600 {shown}`"));
+        let wording = problem_text(what, why, format!("run `chmod 600 {shown}`"));
         let repair = Repair::MakePrivate(vec![path.clone()]);
-        findings.push(Finding::warning(Area::Config, "config-exposed", told).mended_by(repair));
+        findings
+            .push(Finding::warning(Area::Config, "config-exposed", wording).repaired_by(repair));
     }
     findings.extend(of_slack(config));
     findings
@@ -81,7 +85,7 @@ fn of_slack(config: &Config) -> Vec<Finding> {
         return vec![Finding::note(
             Area::Config,
             "slack-absent",
-            told("no Slack is configured", why, fix),
+            problem_text("no Slack is configured", why, fix),
         )];
     };
     let mut findings = Vec::new();
@@ -89,13 +93,21 @@ fn of_slack(config: &Config) -> Vec<Finding> {
         let what = "there is a bot token, but no user to write to";
         let why = "notices are not delivered";
         let fix = "set `destinations.dm.target_user_id` to your own id (`U…`), and `destinations.dm.enabled` not to false";
-        findings.push(Finding::warning(Area::Config, "slack-no-recipient", told(what, why, fix)));
+        findings.push(Finding::warning(
+            Area::Config,
+            "slack-no-recipient",
+            problem_text(what, why, fix),
+        ));
     }
     if config.features.reply_resume && slack.app_token.is_none() {
         let what = "`features.reply_resume` is on, but `slack.app_token` is missing";
         let why = "replies in Slack do not arrive";
         let fix = "make an app-level token with `connections:write` (docs/slack.md), and set `slack.app_token`";
-        findings.push(Finding::error(Area::Config, "replies-without-token", told(what, why, fix)));
+        findings.push(Finding::error(
+            Area::Config,
+            "replies-without-token",
+            problem_text(what, why, fix),
+        ));
     }
     findings
 }

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use turnbridge_store::state::folder_trust::{Untrusted, all_untrusted};
 
-use super::finding::{Area, Finding, Repair, counted, told};
-use super::scene::Scene;
+use super::check_context::CheckContext;
+use super::finding::{Area, Finding, Repair, counted, problem_text};
 use super::state_files::{self, StateFiles};
 
 const LITTLE: u64 = 100_000_000;
@@ -16,7 +16,7 @@ const NOTHING: u64 = 10_000_000;
 /// The limit of the logs' size. Rotation keeps each at about a megabyte, plus one old one.
 const LARGE_LOGS: u64 = 50_000_000;
 
-struct Facts {
+struct DiskFacts {
     folder: PathBuf,
     /// The error of a test write.
     obstacle: Option<String>,
@@ -26,14 +26,14 @@ struct Facts {
     untrusted: Vec<Untrusted>,
 }
 
-pub fn check(scene: &Scene) -> Vec<Finding> {
-    let Some(paths) = &scene.paths else { return vec![no_home()] };
+pub fn check(context: &CheckContext) -> Vec<Finding> {
+    let Some(paths) = &context.paths else { return vec![no_home()] };
     let folder = paths.state_dir();
     let untrusted = all_untrusted(paths);
-    let mut files = state_files::look(paths);
+    let mut files = state_files::find_state_files(paths);
     // A path that others can write to is not listed again as readable.
     files.exposed.retain(|path| untrusted.iter().all(|untrusted| untrusted.path != *path));
-    findings(&Facts {
+    findings(&DiskFacts {
         obstacle: try_writing(&folder).err().map(|error| error.to_string()),
         free: existing(&folder).and_then(|folder| fs4::available_space(folder).ok()),
         files,
@@ -45,8 +45,9 @@ pub fn check(scene: &Scene) -> Vec<Finding> {
 fn no_home() -> Finding {
     let variable = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
     let why = "hooks record nothing, and nothing is found again";
-    let told = told("could not find your home folder", why, format!("set {variable} to it"));
-    Finding::error(Area::Disk, "no-home", told)
+    let wording =
+        problem_text("could not find your home folder", why, format!("set {variable} to it"));
+    Finding::error(Area::Disk, "no-home", wording)
 }
 
 /// Tests a write, because permissions do not show a full or read-only disk or another owner. It
@@ -69,18 +70,18 @@ fn existing(folder: &Path) -> Option<&Path> {
     folder.ancestors().find(|folder| folder.symlink_metadata().is_ok())
 }
 
-fn findings(facts: &Facts) -> Vec<Finding> {
+fn findings(facts: &DiskFacts) -> Vec<Finding> {
     let folder = facts.folder.display();
     let mut findings = Vec::new();
     if let Some(obstacle) = &facts.obstacle {
         let what = format!("`{folder}` cannot be written to: {obstacle}");
         let why = "no session is recorded, and no notice is kept";
-        let told = told(
+        let wording = problem_text(
             what,
             why,
             "look at its owner, its mode and its disk; it should be a folder of yours, 0700",
         );
-        findings.push(Finding::error(Area::Disk, "state-unwritable", told));
+        findings.push(Finding::error(Area::Disk, "state-unwritable", wording));
     }
     findings.extend(facts.untrusted.iter().map(untrusted));
     findings.extend(room(facts.free));
@@ -90,9 +91,10 @@ fn findings(facts: &Facts) -> Vec<Finding> {
         let what =
             format!("others can read {count} in `{folder}`: `{}` first", exposed[0].display());
         let why = "prompts and answers are kept there";
-        let told = told(what, why, "run `turnbridge doctor --fix`: folders 0700, files 0600");
-        let finding = Finding::warning(Area::Disk, "state-exposed", told);
-        findings.push(finding.mended_by(Repair::MakePrivate(exposed.clone())));
+        let wording =
+            problem_text(what, why, "run `turnbridge doctor --fix`: folders 0700, files 0600");
+        let finding = Finding::warning(Area::Disk, "state-exposed", wording);
+        findings.push(finding.repaired_by(Repair::MakePrivate(exposed.clone())));
     }
     if !stale.is_empty() {
         let what = counted(
@@ -101,15 +103,16 @@ fn findings(facts: &Facts) -> Vec<Finding> {
             "temporary files were left behind",
         );
         let why = "a killed process left them; they only take space";
-        let told = told(what, why, "run `turnbridge doctor --fix`: they are removed");
-        let finding = Finding::note(Area::Disk, "stale-files", told);
-        findings.push(finding.mended_by(Repair::Remove(stale.clone())));
+        let wording = problem_text(what, why, "run `turnbridge doctor --fix`: they are removed");
+        let finding = Finding::note(Area::Disk, "stale-files", wording);
+        findings.push(finding.repaired_by(Repair::Remove(stale.clone())));
     }
     if *log_bytes > LARGE_LOGS {
         let what = format!("the logs take {} MB", log_bytes / 1_000_000);
         let why = "they should be rotated at one megabyte each";
-        let told = told(what, why, "look at the folder of the logs, and remove what is large");
-        findings.push(Finding::note(Area::Disk, "logs-large", told));
+        let wording =
+            problem_text(what, why, "look at the folder of the logs, and remove what is large");
+        findings.push(Finding::note(Area::Disk, "logs-large", wording));
     }
     if findings.is_empty() {
         let free = facts.free.map(|free| format!(", {} MB free", free / 1_000_000));
@@ -123,10 +126,10 @@ fn findings(facts: &Facts) -> Vec<Finding> {
 fn untrusted(untrusted: &Untrusted) -> Finding {
     let why = "others could have put there what would be acted on: no session is recorded, nothing is sent, and no \
                reply is run";
-    let told = told(untrusted.to_string(), why, untrusted.hint());
-    let finding = Finding::error(Area::Disk, "state-untrusted", told);
+    let wording = problem_text(untrusted.to_string(), why, untrusted.hint());
+    let finding = Finding::error(Area::Disk, "state-untrusted", wording);
     match untrusted.is_ours_to_mend() {
-        true => finding.mended_by(Repair::MakePrivate(vec![untrusted.path.clone()])),
+        true => finding.repaired_by(Repair::MakePrivate(vec![untrusted.path.clone()])),
         false => finding,
     }
 }
@@ -135,10 +138,10 @@ fn room(free: Option<u64>) -> Option<Finding> {
     let free = free.filter(|free| *free < LITTLE)?;
     let what = format!("{} MB are free where the state lies", free / 1_000_000);
     let why = "when the disk is full, sessions and notices are lost";
-    let told = told(what, why, "make room on that disk");
+    let wording = problem_text(what, why, "make room on that disk");
     Some(match free < NOTHING {
-        true => Finding::error(Area::Disk, "disk-full", told),
-        false => Finding::warning(Area::Disk, "disk-low", told),
+        true => Finding::error(Area::Disk, "disk-full", wording),
+        false => Finding::warning(Area::Disk, "disk-low", wording),
     })
 }
 
@@ -163,7 +166,7 @@ mod tests {
             log_bytes: LARGE_LOGS + 1,
         };
         let facts =
-            Facts { folder: "/s".into(), obstacle: None, free: None, files, untrusted: vec![] };
+            DiskFacts { folder: "/s".into(), obstacle: None, free: None, files, untrusted: vec![] };
         let ids: Vec<_> = findings(&facts).iter().map(|finding| finding.id).collect();
         assert_eq!(ids, ["stale-files", "logs-large"]);
     }

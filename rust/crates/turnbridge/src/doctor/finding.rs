@@ -108,38 +108,47 @@ impl Finding {
         Finding { id, area, severity: Severity::Ok, what, why: None, fix: None, repair: None }
     }
 
-    pub fn note(area: Area, id: &'static str, told: Told) -> Finding {
-        Finding::problem(Severity::Note, area, id, told)
+    pub fn note(area: Area, id: &'static str, wording: ProblemText) -> Finding {
+        Finding::problem(Severity::Note, area, id, wording)
     }
 
-    pub fn warning(area: Area, id: &'static str, told: Told) -> Finding {
-        Finding::problem(Severity::Warning, area, id, told)
+    pub fn warning(area: Area, id: &'static str, wording: ProblemText) -> Finding {
+        Finding::problem(Severity::Warning, area, id, wording)
     }
 
-    pub fn error(area: Area, id: &'static str, told: Told) -> Finding {
-        Finding::problem(Severity::Error, area, id, told)
+    pub fn error(area: Area, id: &'static str, wording: ProblemText) -> Finding {
+        Finding::problem(Severity::Error, area, id, wording)
     }
 
-    pub fn problem(severity: Severity, area: Area, id: &'static str, told: Told) -> Finding {
-        let [what, why, fix] = [told.what, told.why, told.fix].map(|text| one_line(&text));
+    pub fn problem(
+        severity: Severity,
+        area: Area,
+        id: &'static str,
+        wording: ProblemText,
+    ) -> Finding {
+        let [what, why, fix] = [wording.what, wording.why, wording.fix].map(|text| one_line(&text));
         Finding { id, area, severity, what, why: Some(why), fix: Some(fix), repair: None }
     }
 
-    pub fn mended_by(self, repair: Repair) -> Finding {
+    pub fn repaired_by(self, repair: Repair) -> Finding {
         Finding { repair: Some(repair), ..self }
     }
 }
 
 /// The texts of a problem, one line each.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
+pub struct ProblemText {
     pub what: String,
     pub why: String,
     pub fix: String,
 }
 
-pub fn told(what: impl Into<String>, why: impl Into<String>, fix: impl Into<String>) -> Told {
-    Told { what: what.into(), why: why.into(), fix: fix.into() }
+pub fn problem_text(
+    what: impl Into<String>,
+    why: impl Into<String>,
+    fix: impl Into<String>,
+) -> ProblemText {
+    ProblemText { what: what.into(), why: why.into(), fix: fix.into() }
 }
 
 /// Cleans foreign text, which may have several lines or contain a token: a key of the config may be

@@ -6,6 +6,7 @@
 
 mod agents;
 mod board;
+mod check_context;
 mod claude_hooks;
 mod claude_settings;
 mod codex;
@@ -13,15 +14,14 @@ mod codex_hooks;
 mod codex_plugin;
 mod config_file;
 mod daemon;
+mod deadline;
 mod disk;
 mod executables;
 mod finding;
 mod gate;
-mod in_time;
 mod queues;
 mod repair;
 mod report;
-mod scene;
 mod slack;
 mod state_files;
 mod voice;
@@ -31,17 +31,17 @@ use std::time::{Duration, Instant};
 
 use turnbridge_system::service;
 
-use finding::{Area, told};
+use check_context::CheckContext;
+use deadline::BackgroundWork;
+use finding::{Area, problem_text};
 pub use finding::{Finding, Severity};
-use in_time::Pending;
 pub use repair::repair;
 pub use report::{as_json, as_text};
-use scene::Scene;
 
 /// The timeout of all checks; each has its own, shorter limits.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
-type Check = fn(&Scene) -> Vec<Finding>;
+type Check = fn(&CheckContext) -> Vec<Finding>;
 
 const CHECKS: [(Area, Check); 12] = [
     (Area::Executables, executables::check),
@@ -67,11 +67,11 @@ pub enum Network {
 
 /// Returns all findings, in the order of their areas.
 pub fn examine(network: Network) -> Vec<Finding> {
-    let scene = Arc::new(Scene::look(network));
-    let deadline = Instant::now() + in_time::at_most(PATIENCE);
+    let context = Arc::new(CheckContext::gather(network));
+    let deadline = Instant::now() + deadline::at_most(TIMEOUT);
     let running = CHECKS.map(|(area, check)| {
-        let scene = Arc::clone(&scene);
-        (area, Pending::start(move || check(&scene)))
+        let context = Arc::clone(&context);
+        (area, BackgroundWork::start(move || check(&context)))
     });
     let mut findings: Vec<Finding> = running
         .into_iter()
@@ -91,5 +91,5 @@ fn unfinished(area: Area) -> Finding {
     let what = "this check did not come to an end";
     let why = "something that it reads or asks does not answer: a pipe in place of a file, a network folder";
     let fix = "look at the files of this area in docs/doctor.md";
-    Finding::warning(area, "check-unfinished", told(what, why, fix))
+    Finding::warning(area, "check-unfinished", problem_text(what, why, fix))
 }

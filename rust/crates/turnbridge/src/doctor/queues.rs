@@ -7,17 +7,17 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use turnbridge_core::notices::retry_plan::time_waited;
-use turnbridge_core::replies::reply_plan::Progress;
-use turnbridge_core::replies::run_result::Outcome;
+use turnbridge_core::replies::reply_plan::ReplyProgress;
+use turnbridge_core::replies::run_result::RunOutcome;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::files::bounded_file;
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::state::outbox::Entry;
+use turnbridge_store::state::outbox::OutboxEntry;
 use turnbridge_store::state::{inbox, newer_files, outbox, routes};
 
-use super::finding::{Area, Finding, Repair, counted, told};
+use super::check_context::CheckContext;
+use super::finding::{Area, Finding, Repair, counted, problem_text};
 use super::report::ago;
-use super::scene::Scene;
 
 /// The age from which an entry counts as late.
 const LATE: Duration = Duration::from_secs(10 * 60);
@@ -26,15 +26,15 @@ const NAMED: usize = 3;
 /// The limit of the size of the routes' file.
 const LONGEST: u64 = 256 << 20;
 
-struct Facts {
-    outbox: Outbox,
-    inbox: Inbox,
+struct QueueFacts {
+    outbox: OutboxFacts,
+    inbox: InboxFacts,
     /// The number of invalid lines in `routes.jsonl`; `Err` if it is unreadable.
     broken_routes: Result<usize, String>,
 }
 
 #[derive(Default)]
-struct Outbox {
+struct OutboxFacts {
     waiting: usize,
     oldest: Duration,
     /// The number of waiting entries with a time in the future, whose age is unknown.
@@ -46,34 +46,34 @@ struct Outbox {
 }
 
 #[derive(Default)]
-struct Inbox {
+struct InboxFacts {
     waiting: usize,
     oldest: Duration,
     uncertain: usize,
     unreadable: usize,
 }
 
-pub fn check(scene: &Scene) -> Vec<Finding> {
-    scene.state().map_or_else(Vec::new, |paths| findings(&look(paths, scene.now)))
+pub fn check(context: &CheckContext) -> Vec<Finding> {
+    context.state().map_or_else(Vec::new, |paths| findings(&queue_facts(paths, context.now)))
 }
 
-fn look(paths: &StatePaths, now: Timestamp) -> Facts {
-    Facts {
+fn queue_facts(paths: &StatePaths, now: Timestamp) -> QueueFacts {
+    QueueFacts {
         outbox: look_at_outbox(paths, now),
         inbox: look_at_inbox(paths, now),
         broken_routes: look_at_routes(paths),
     }
 }
 
-fn look_at_outbox(paths: &StatePaths, now: Timestamp) -> Outbox {
+fn look_at_outbox(paths: &StatePaths, now: Timestamp) -> OutboxFacts {
     let unreadable = outbox::unreadable(paths).unwrap_or_default();
     let unreadable =
         unreadable.iter().filter_map(|path| path.file_name()).map(|name| name.display());
     let unreadable = unreadable.map(|name| name.to_string()).collect();
-    let mut outbox = Outbox { unreadable, ..Outbox::default() };
+    let mut outbox = OutboxFacts { unreadable, ..OutboxFacts::default() };
     // A notice has one entry per channel on which it waits.
     let mut counted_last = None;
-    for Entry { notice, progress, .. } in outbox::oldest_first(paths).into_iter().flatten() {
+    for OutboxEntry { notice, progress, .. } in outbox::oldest_first(paths).into_iter().flatten() {
         if progress.held {
             outbox.given_up += 1;
             outbox.last_error = outbox.last_error.or(progress.last_error);
@@ -92,16 +92,16 @@ fn look_at_outbox(paths: &StatePaths, now: Timestamp) -> Outbox {
     outbox
 }
 
-fn look_at_inbox(paths: &StatePaths, now: Timestamp) -> Inbox {
+fn look_at_inbox(paths: &StatePaths, now: Timestamp) -> InboxFacts {
     let files = json_files(&paths.inbox_dir());
     let entries = inbox::entries(paths).unwrap_or_default();
-    let waiting = entries.iter().filter(|entry| entry.progress == Progress::Waiting);
+    let waiting = entries.iter().filter(|entry| entry.progress == ReplyProgress::Waiting);
     let uncertain = entries.iter().filter(|entry| match &entry.progress {
-        Progress::Lost => true,
-        Progress::Ended(result) => result.outcome == Outcome::Uncertain,
-        Progress::Waiting | Progress::Running | Progress::Unstopped => false,
+        ReplyProgress::Lost => true,
+        ReplyProgress::Ended(result) => result.outcome == RunOutcome::Uncertain,
+        ReplyProgress::Waiting | ReplyProgress::Running | ReplyProgress::Unstopped => false,
     });
-    Inbox {
+    InboxFacts {
         unreadable: files.saturating_sub(entries.len()),
         oldest: oldest(waiting.clone().filter_map(|entry| entry.reply.received_at), now),
         waiting: waiting.count(),
@@ -134,7 +134,7 @@ fn look_at_routes(paths: &StatePaths) -> Result<usize, String> {
     Ok(lines.count().saturating_sub(known.len()))
 }
 
-fn findings(facts: &Facts) -> Vec<Finding> {
+fn findings(facts: &QueueFacts) -> Vec<Finding> {
     let mut findings = of_outbox(&facts.outbox);
     findings.extend(of_inbox(&facts.inbox));
     let path = "`routes.jsonl`";
@@ -144,12 +144,20 @@ fn findings(facts: &Facts) -> Vec<Finding> {
         Ok(0) => {}
         Ok(broken) => {
             let what = format!("{path} has {}", counted(*broken, "broken line", "broken lines"));
-            findings.push(Finding::warning(Area::Queues, "routes-broken", told(what, why, fix)));
+            findings.push(Finding::warning(
+                Area::Queues,
+                "routes-broken",
+                problem_text(what, why, fix),
+            ));
         }
         Err(error) => {
             let what = format!("{path} cannot be read: {error}");
             let fix = "look at its owner and mode in the state folder";
-            findings.push(Finding::error(Area::Queues, "routes-unreadable", told(what, why, fix)));
+            findings.push(Finding::error(
+                Area::Queues,
+                "routes-unreadable",
+                problem_text(what, why, fix),
+            ));
         }
     }
     if findings.is_empty() {
@@ -164,32 +172,35 @@ fn findings(facts: &Facts) -> Vec<Finding> {
     findings
 }
 
-fn of_outbox(outbox: &Outbox) -> Vec<Finding> {
+fn of_outbox(outbox: &OutboxFacts) -> Vec<Finding> {
     let retry = "run `turnbridge outbox retry`; `turnbridge outbox` lists them";
     let mut findings = Vec::new();
     if outbox.given_up > 0 {
         let count = counted(outbox.given_up, "notice was given up", "notices were given up");
         let error =
             outbox.last_error.as_ref().map(|error| format!(": {error}")).unwrap_or_default();
-        let told =
-            told(format!("{count}{error}"), "what the agents had to say has not arrived", retry);
-        let finding = Finding::warning(Area::Queues, "outbox-given-up", told);
-        findings.push(finding.mended_by(Repair::RetryNotices));
+        let wording = problem_text(
+            format!("{count}{error}"),
+            "what the agents had to say has not arrived",
+            retry,
+        );
+        let finding = Finding::warning(Area::Queues, "outbox-given-up", wording);
+        findings.push(finding.repaired_by(Repair::RetryNotices));
     }
     if outbox.waiting > 0 && outbox.oldest >= LATE {
         let count = counted(outbox.waiting, "notice waits", "notices wait");
         let what = format!("{count} to be delivered, the oldest from {}", ago(outbox.oldest));
-        let told = told(what, "what the agents had to say has not arrived", retry);
-        let finding = Finding::warning(Area::Queues, "outbox-late", told);
-        findings.push(finding.mended_by(Repair::RetryNotices));
+        let wording = problem_text(what, "what the agents had to say has not arrived", retry);
+        let finding = Finding::warning(Area::Queues, "outbox-late", wording);
+        findings.push(finding.repaired_by(Repair::RetryNotices));
     }
     if outbox.from_future > 0 {
         let count = counted(outbox.from_future, "notice waits", "notices wait");
         let what = format!("{count} to be delivered with a time that lies in the future");
         let why = "the clock was ahead when it was written, so it is not known how long it waits";
-        let told = told(what, why, retry);
-        let finding = Finding::warning(Area::Queues, "outbox-from-future", told);
-        findings.push(finding.mended_by(Repair::RetryNotices));
+        let wording = problem_text(what, why, retry);
+        let finding = Finding::warning(Area::Queues, "outbox-from-future", wording);
+        findings.push(finding.repaired_by(Repair::RetryNotices));
     }
     let named = outbox.unreadable.iter().take(NAMED).map(|name| format!("`{name}`"));
     let named = named.collect::<Vec<_>>().join(", ");
@@ -198,21 +209,25 @@ fn of_outbox(outbox: &Outbox) -> Vec<Finding> {
     findings
 }
 
-fn of_inbox(inbox: &Inbox) -> Vec<Finding> {
+fn of_inbox(inbox: &InboxFacts) -> Vec<Finding> {
     let mut findings = Vec::new();
     if inbox.uncertain > 0 {
         let count = counted(inbox.uncertain, "reply may", "replies may");
         let what = format!("{count} have reached the agent or not");
         let why = "a reply is never run twice; its sender is asked to check";
         let fix = "`turnbridge inbox` lists it; send it again, or `turnbridge inbox drop ID`";
-        findings.push(Finding::warning(Area::Queues, "inbox-uncertain", told(what, why, fix)));
+        findings.push(Finding::warning(
+            Area::Queues,
+            "inbox-uncertain",
+            problem_text(what, why, fix),
+        ));
     }
     if inbox.waiting > 0 && inbox.oldest >= LATE {
         let count = counted(inbox.waiting, "reply waits", "replies wait");
         let what = format!("{count} to be run, the oldest from {}", ago(inbox.oldest));
         let why = "the agent has not received your answer";
         let fix = "`turnbridge inbox` lists it; it runs when its session is free and a daemon runs";
-        findings.push(Finding::warning(Area::Queues, "inbox-late", told(what, why, fix)));
+        findings.push(Finding::warning(Area::Queues, "inbox-late", problem_text(what, why, fix)));
     }
     findings.extend(unreadable("inbox", "inbox-unreadable", inbox.unreadable, "the `.json` files"));
     findings
@@ -223,5 +238,5 @@ fn unreadable(folder: &str, id: &'static str, count: usize, files: &str) -> Opti
     let why = "what is in them is neither delivered nor run; they are left where they are";
     let fix =
         format!("look at {files} in the folder `{folder}` of the state, and remove what is broken");
-    (count > 0).then(|| Finding::warning(Area::Queues, id, told(what, why, fix)))
+    (count > 0).then(|| Finding::warning(Area::Queues, id, problem_text(what, why, fix)))
 }

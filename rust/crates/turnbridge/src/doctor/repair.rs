@@ -6,18 +6,18 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use turnbridge_config::Config;
-use turnbridge_config::codex_notify::Mode;
+use turnbridge_config::codex_notify::NotifyMode;
 use turnbridge_core::agents::claude::settings_edit::StopGate;
 use turnbridge_system::daemon_control::{self, launch};
 use turnbridge_system::failure::hinted;
-use turnbridge_system::registration::claude_hooks::{self, Wanted};
+use turnbridge_system::registration::claude_hooks::{self, WantedHooks};
 use turnbridge_system::registration::{Basis, codex_notify};
 use turnbridge_system::service;
 use turnbridge_system::state_folder::state_paths;
-use turnbridge_system::wsl::Target;
+use turnbridge_system::wsl::WslTarget;
 
+use super::deadline::BackgroundWork;
 use super::finding::{Finding, Repair, counted, one_line};
-use super::in_time::Pending;
 
 /// The timeout. A delivery of a backlog takes longest.
 const TIMEOUT: Duration = Duration::from_secs(120);
@@ -71,7 +71,7 @@ fn named(paths: &[PathBuf]) -> String {
 /// Performs a repair in a thread. A late one continues until this program ends.
 fn perform(repair: &Repair) -> Result<(), String> {
     let (repair, deadline) = (repair.clone(), Instant::now() + TIMEOUT);
-    let performed = Pending::start(move || act(&repair)).until(deadline);
+    let performed = BackgroundWork::start(move || act(&repair)).until(deadline);
     performed.unwrap_or_else(|| match Instant::now() < deadline {
         true => Err("it could not be started, or did not come to its end".to_owned()),
         false => Err(format!("not done after {} s", TIMEOUT.as_secs())),
@@ -104,14 +104,14 @@ fn retry_notices() -> anyhow::Result<()> {
 }
 
 fn register_hooks(gate: StopGate) -> anyhow::Result<()> {
-    let wanted = Wanted { gate: gate == StopGate::On, form: None };
+    let wanted = WantedHooks { gate: gate == StopGate::On, form: None };
     let config = Config::read().unwrap_or_default();
-    let registration = wanted.registration(&Target::Here, &config, |_| {})?;
-    claude_hooks::plan_registering(&Target::Here, &registration)?.make(Basis::Latest).map(drop)
+    let registration = wanted.registration(&WslTarget::Here, &config, |_| {})?;
+    claude_hooks::plan_registering(&WslTarget::Here, &registration)?.make(Basis::Latest).map(drop)
 }
 
 fn register_notify() -> anyhow::Result<()> {
-    let registering = codex_notify::plan_registering(&Target::Here, Mode::LeaveExisting)?;
+    let registering = codex_notify::plan_registering(&WslTarget::Here, NotifyMode::LeaveExisting)?;
     registering.change.make(Basis::Latest).map(drop)
 }
 

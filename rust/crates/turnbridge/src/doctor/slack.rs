@@ -5,19 +5,19 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use turnbridge_config::Slack;
+use turnbridge_config::SlackConfig;
 use turnbridge_config::slack_connection::connection;
 use turnbridge_core::ids::ChannelName;
 use turnbridge_core::system::daemon_wire::{ListenerStatus, RepliesStatus};
-use turnbridge_slack::{CallError, Connection, Identity, WebApi};
+use turnbridge_slack::{ApiConnection, CallError, TokenIdentity, WebApi};
 use turnbridge_store::files::file_lock;
 use turnbridge_store::state::outbox;
 use turnbridge_system::daemon_control;
 
 use super::Network;
-use super::finding::{Area, Finding, told};
-use super::in_time::Pending;
-use super::scene::Scene;
+use super::check_context::CheckContext;
+use super::deadline::BackgroundWork;
+use super::finding::{Area, Finding, problem_text};
 use crate::setup::slack_app::BOT_SCOPES;
 
 /// The timeouts of one call, of a connection, and of all calls.
@@ -28,7 +28,7 @@ const ALL: Duration = Duration::from_secs(12);
 const APP_SCOPE: &str = "connections:write";
 const MESSAGES_TAB: &str = "messages_tab_disabled";
 
-struct Facts {
+struct SlackFacts {
     bot: Option<Bot>,
     /// The app token's result, or `None` without one.
     app: Option<App>,
@@ -42,42 +42,46 @@ struct Facts {
 
 #[derive(Debug, Clone)]
 struct Bot {
-    identity: Result<Identity, CallError>,
+    identity: Result<TokenIdentity, CallError>,
     /// The direct message, or `None` if it was not tried or has no recipient.
     direct_message: Option<Result<(), CallError>>,
 }
 
 #[derive(Debug, Clone)]
 struct App {
-    identity: Result<Identity, CallError>,
+    identity: Result<TokenIdentity, CallError>,
     socket: Option<Result<(), CallError>>,
 }
 
-pub fn check(scene: &Scene) -> Vec<Finding> {
-    let Some(slack) = scene.config().slack() else { return Vec::new() };
-    if scene.network == Network::Avoided {
+pub fn check(context: &CheckContext) -> Vec<Finding> {
+    let Some(slack) = context.config().slack() else { return Vec::new() };
+    if context.network == Network::Avoided {
         return vec![Finding::ok(Area::Slack, "slack-not-asked", "not asked (`--offline`)")];
     }
     let usual = connection(slack);
-    let api = WebApi::new(Connection {
+    let api = WebApi::new(ApiConnection {
         timeout: usual.timeout.min(CALL),
         connect_timeout: usual.connect_timeout.min(CONNECT),
         ..usual
     });
     match api {
-        Ok(api) => findings(&ask(scene, slack, Arc::new(api))),
+        Ok(api) => findings(&ask(context, slack, Arc::new(api))),
         Err(error) => {
             let why = "could not deliver notices";
             let fix = "look at `slack.api_url` in config.toml, and at `SSL_CERT_FILE`";
-            vec![Finding::error(Area::Slack, "slack-address", told(error.to_string(), why, fix))]
+            vec![Finding::error(
+                Area::Slack,
+                "slack-address",
+                problem_text(error.to_string(), why, fix),
+            )]
         }
     }
 }
 
-fn ask(scene: &Scene, slack: &Slack, api: Arc<WebApi>) -> Facts {
+fn ask(context: &CheckContext, slack: &SlackConfig, api: Arc<WebApi>) -> SlackFacts {
     let bot = {
         let (api, slack) = (Arc::clone(&api), slack.clone());
-        Pending::start(move || {
+        BackgroundWork::start(move || {
             let identity = api.auth_test(&slack.bot_token);
             let user = slack.target_user_id.filter(|_| identity.is_ok());
             let direct_message = user.map(|user| api.open_dm(&slack.bot_token, &user).map(|_| ()));
@@ -85,7 +89,7 @@ fn ask(scene: &Scene, slack: &Slack, api: Arc<WebApi>) -> Facts {
         })
     };
     let app = slack.app_token.clone().map(|token| {
-        Pending::start(move || {
+        BackgroundWork::start(move || {
             let identity = api.auth_test(&token);
             let socket = identity.is_ok().then(|| api.open_socket(&token).map(|_| ()));
             App { identity, socket }
@@ -93,14 +97,14 @@ fn ask(scene: &Scene, slack: &Slack, api: Arc<WebApi>) -> Facts {
     });
     let deadline = Instant::now() + ALL;
     let late = || CallError::Ambiguous { cause: "no answer in time".to_owned() };
-    let state = scene.state();
+    let state = context.state();
     let waiting = state.and_then(|paths| outbox::schedules(paths).ok()).unwrap_or_default();
     let errors = waiting.iter().filter_map(|entry| entry.progress.last_error.as_deref());
     let status = state.filter(|paths| file_lock::is_held(&paths.daemon_lock()));
     let status = status.and_then(daemon_control::read_status);
     let status = status.and_then(|mut status| status.channels.remove(&ChannelName::SLACK));
     let replies = status.as_ref().and_then(|status| status.replies.clone());
-    Facts {
+    SlackFacts {
         is_messages_tab_off: errors.into_iter().any(|error| error.contains(MESSAGES_TAB)),
         connections: match status.map(|status| status.listener) {
             Some(ListenerStatus::Connected { num_connections, .. }) => Some(num_connections),
@@ -114,7 +118,7 @@ fn ask(scene: &Scene, slack: &Slack, api: Arc<WebApi>) -> Facts {
     }
 }
 
-fn findings(facts: &Facts) -> Vec<Finding> {
+fn findings(facts: &SlackFacts) -> Vec<Finding> {
     let mut findings = Vec::new();
     match &facts.bot {
         None => findings.push(unreachable("no answer in time")),
@@ -141,7 +145,7 @@ fn findings(facts: &Facts) -> Vec<Finding> {
 }
 
 /// Describes other machines on the same app. Only exceeding Slack's limit is a fault.
-fn of_company(facts: &Facts) -> Option<Finding> {
+fn of_company(facts: &SlackFacts) -> Option<Finding> {
     let connections = facts.connections.unwrap_or_default();
     let replies = facts.replies.clone()?;
     let replies = RepliesStatus { listeners: replies.listeners.max(connections), ..replies };
@@ -152,15 +156,15 @@ fn of_company(facts: &Facts) -> Option<Finding> {
             "Slack allows 10; this machine has no connection, and asks for its replies every {every} s instead"
         );
         let fix = "end a daemon that is not needed, or give some machines an app of their own";
-        let told = told(what, why, fix);
-        return Some(Finding::warning(Area::Slack, "slack-too-many-listeners", told));
+        let wording = problem_text(what, why, fix);
+        return Some(Finding::warning(Area::Slack, "slack-too-many-listeners", wording));
     }
     replies.has_company().then(|| {
         let why = format!(
             "Slack gives each reply to one listener at random; each machine asks for its own, so one takes up to {every} s"
         );
         let fix = "nothing has to be done; every machine needs a version newer than 0.1";
-        Finding::note(Area::Slack, "slack-connections", told(replies.company(), why, fix))
+        Finding::note(Area::Slack, "slack-connections", problem_text(replies.company(), why, fix))
     })
 }
 
@@ -175,7 +179,7 @@ fn of_bot(bot: &Bot) -> Vec<Finding> {
         let what = format!("the bot token lacks `{}`", missing.join("`, `"));
         let why = "`chat:write` posts, `im:write` opens the direct message, `im:history` looks for what has arrived";
         let fix = "add it under OAuth & Permissions, Bot Token Scopes, install the app again, and enter the new token";
-        findings.push(Finding::error(Area::Slack, "slack-scope", told(what, why, fix)));
+        findings.push(Finding::error(Area::Slack, "slack-scope", problem_text(what, why, fix)));
     }
     match &bot.direct_message {
         // Another finding reports the missing scope.
@@ -197,7 +201,7 @@ fn of_app(app: &App) -> Vec<Finding> {
         let what = format!("the app token lacks `{APP_SCOPE}`");
         let why = "replies cannot arrive";
         let fix = "make an app-level token with `connections:write` under Basic Information, and enter it";
-        Finding::error(Area::Slack, "slack-app-scope", told(what, why, fix))
+        Finding::error(Area::Slack, "slack-app-scope", problem_text(what, why, fix))
     };
     match (&app.identity, &app.socket) {
         (Err(error), _) => vec![refused("slack-app-token", "the app token", error)],
@@ -212,7 +216,7 @@ fn of_app(app: &App) -> Vec<Finding> {
 
 /// Compares the tokens' apps as far as Slack returns them: a bot token's response names no app, an
 /// app token's no workspace.
-fn other_app(facts: &Facts) -> Option<Finding> {
+fn other_app(facts: &SlackFacts) -> Option<Finding> {
     let bot = facts.bot.as_ref()?.identity.as_ref().ok()?;
     let app = facts.app.as_ref()?.identity.as_ref().ok()?;
     let differs = |a: &Option<String>, b: &Option<String>| a.is_some() && b.is_some() && a != b;
@@ -221,11 +225,11 @@ fn other_app(facts: &Facts) -> Option<Finding> {
     }
     let why = "replies below the messages of one app go to that app, and do not arrive here";
     let fix = "take both tokens from the page of the same app at api.slack.com/apps";
-    let told = told("the two tokens are of different apps or workspaces", why, fix);
-    Some(Finding::error(Area::Slack, "slack-other-app", told))
+    let wording = problem_text("the two tokens are of different apps or workspaces", why, fix);
+    Some(Finding::error(Area::Slack, "slack-other-app", wording))
 }
 
-fn missing_scopes<'a>(identity: &Identity, wanted: &[&'a str]) -> Vec<&'a str> {
+fn missing_scopes<'a>(identity: &TokenIdentity, wanted: &[&'a str]) -> Vec<&'a str> {
     let Some(scopes) = &identity.scopes else { return Vec::new() };
     let lacks = |wanted: &&&str| !scopes.iter().any(|scope| scope == **wanted);
     wanted.iter().filter(lacks).copied().collect()
@@ -250,29 +254,29 @@ fn refused(id: &'static str, what: &str, error: &CallError) -> Finding {
         _ => "notices cannot be delivered",
     };
     let fix = error.hint().unwrap_or("look at the app's page at api.slack.com/apps");
-    Finding::error(Area::Slack, id, told(format!("{what}: {error}"), why, fix))
+    Finding::error(Area::Slack, id, problem_text(format!("{what}: {error}"), why, fix))
 }
 
 fn unreachable(cause: &str) -> Finding {
     let why = "notices wait here, and no reply comes in, until it can be reached";
     let fix = "check the network connection; `--offline` leaves Slack out";
-    Finding::warning(Area::Slack, "slack-unreachable", told(cause, why, fix))
+    Finding::warning(Area::Slack, "slack-unreachable", problem_text(cause, why, fix))
 }
 
 fn messages_tab() -> Finding {
     let what = format!("people cannot write to the app (`{MESSAGES_TAB}`)");
     let why = "Slack takes no notice for somebody who could not reply";
     let fix = "on the app's page: App Home, Messages Tab, and \"Allow users to send messages\"; then `turnbridge outbox retry`";
-    Finding::error(Area::Slack, "slack-messages-tab", told(what, why, fix))
+    Finding::error(Area::Slack, "slack-messages-tab", problem_text(what, why, fix))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn identity(scopes: &[&str]) -> Identity {
+    fn identity(scopes: &[&str]) -> TokenIdentity {
         let scopes = scopes.iter().map(|scope| (*scope).to_owned()).collect();
-        Identity { scopes: Some(scopes), ..Identity::default() }
+        TokenIdentity { scopes: Some(scopes), ..TokenIdentity::default() }
     }
 
     fn says(error: &str) -> CallError {
@@ -280,8 +284,8 @@ mod tests {
         CallError::Refused { error, needed: None, provided: None, messages: Vec::new() }
     }
 
-    fn healthy() -> Facts {
-        Facts {
+    fn healthy() -> SlackFacts {
+        SlackFacts {
             bot: Some(Bot { identity: Ok(identity(&BOT_SCOPES)), direct_message: Some(Ok(())) }),
             app: Some(App { identity: Ok(identity(&[APP_SCOPE])), socket: Some(Ok(())) }),
             is_messages_tab_off: false,
@@ -291,7 +295,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(facts: Facts, expected: &[&str]) {
+    fn check(facts: SlackFacts, expected: &[&str]) {
         let found = findings(&facts);
         let ids: Vec<_> = found.iter().map(|finding| finding.id).collect();
         assert_eq!(ids, expected, "{found:#?}");
@@ -303,30 +307,30 @@ mod tests {
         let unsent = || CallError::Ambiguous { cause: "no answer in time".to_owned() };
         let bot = Some(Bot { identity: Err(unsent()), direct_message: None });
         let app = Some(App { identity: Err(unsent()), socket: None });
-        check(Facts { bot, app, ..healthy() }, &["slack-unreachable"]);
+        check(SlackFacts { bot, app, ..healthy() }, &["slack-unreachable"]);
         let bot = Some(Bot {
             identity: Ok(identity(&["chat:write", "im:history"])),
             direct_message: Some(Err(says("missing_scope"))),
         });
-        check(Facts { bot, ..healthy() }, &["slack-scope", "slack-replies"]);
+        check(SlackFacts { bot, ..healthy() }, &["slack-scope", "slack-replies"]);
         let tab = Some(Err(says(MESSAGES_TAB)));
         let bot = Some(Bot { identity: Ok(identity(&BOT_SCOPES)), direct_message: tab });
-        let facts = Facts { bot, is_messages_tab_off: true, ..healthy() };
+        let facts = SlackFacts { bot, is_messages_tab_off: true, ..healthy() };
         check(facts, &["slack-messages-tab", "slack-replies"]);
     }
 
     #[test]
     fn what_slack_does_not_tell_is_no_fault() {
-        let silent = Identity { scopes: None, ..Identity::default() };
+        let silent = TokenIdentity { scopes: None, ..TokenIdentity::default() };
         let bot = Some(Bot { identity: Ok(silent.clone()), direct_message: None });
         let app = Some(App { identity: Ok(silent), socket: Some(Err(says("missing_scope"))) });
-        check(Facts { bot, app, ..healthy() }, &["slack", "slack-app-scope"]);
+        check(SlackFacts { bot, app, ..healthy() }, &["slack", "slack-app-scope"]);
     }
 
     #[test]
     fn tokens_of_two_workspaces_are_noticed() {
         let of_team = |team: &str, scopes: &[&str]| {
-            Ok(Identity { team_id: Some(team.to_owned()), ..identity(scopes) })
+            Ok(TokenIdentity { team_id: Some(team.to_owned()), ..identity(scopes) })
         };
         let bot = Some(Bot { identity: of_team("T1", &BOT_SCOPES), direct_message: None });
         for (team, expected) in [
@@ -334,7 +338,7 @@ mod tests {
             ("T2", &["slack", "slack-replies", "slack-other-app"]),
         ] {
             let app = Some(App { identity: of_team(team, &[APP_SCOPE]), socket: Some(Ok(())) });
-            check(Facts { bot: bot.clone(), app, ..healthy() }, expected);
+            check(SlackFacts { bot: bot.clone(), app, ..healthy() }, expected);
         }
     }
 }

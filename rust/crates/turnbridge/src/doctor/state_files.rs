@@ -20,7 +20,7 @@ pub struct StateFiles {
     pub log_bytes: u64,
 }
 
-pub fn look(paths: &StatePaths) -> StateFiles {
+pub fn find_state_files(paths: &StatePaths) -> StateFiles {
     let mut walk = Walk { now: SystemTime::now(), left: MOST, found: StateFiles::default() };
     let logs = paths.hooks_log().parent().map(Path::to_owned).unwrap_or_default();
     walk.visit(&paths.state_dir(), DEEPEST);

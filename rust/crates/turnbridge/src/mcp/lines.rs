@@ -6,7 +6,7 @@ use std::io::{self, BufRead, ErrorKind};
 const LONGEST: usize = 16 << 20;
 
 #[derive(Debug, PartialEq, Eq)]
-pub enum Line {
+pub enum McpLine {
     Whole(Vec<u8>),
     /// The line was too long, and was skipped to its end.
     TooLong,
@@ -14,7 +14,7 @@ pub enum Line {
 }
 
 /// Reads a line. The last one may lack its line break.
-pub fn read_line(input: &mut impl BufRead) -> io::Result<Line> {
+pub fn read_line(input: &mut impl BufRead) -> io::Result<McpLine> {
     let mut line = Vec::new();
     let mut is_too_long = false;
     loop {
@@ -23,7 +23,7 @@ pub fn read_line(input: &mut impl BufRead) -> io::Result<Line> {
             available => available?,
         };
         if available.is_empty() && line.is_empty() && !is_too_long {
-            return Ok(Line::End);
+            return Ok(McpLine::End);
         }
         let end = available.iter().position(|byte| *byte == b'\n');
         let part = &available[..end.unwrap_or(available.len())];
@@ -36,7 +36,7 @@ pub fn read_line(input: &mut impl BufRead) -> io::Result<Line> {
         let used = part.len() + usize::from(end.is_some());
         input.consume(used);
         if is_last {
-            return Ok(if is_too_long { Line::TooLong } else { Line::Whole(line) });
+            return Ok(if is_too_long { McpLine::TooLong } else { McpLine::Whole(line) });
         }
     }
 }
@@ -49,9 +49,9 @@ mod tests {
     fn lines_come_one_by_one_and_the_last_needs_no_end() {
         let mut input = &b"one\n\ntwo"[..];
         for expected in ["one", "", "two"] {
-            assert_eq!(read_line(&mut input).unwrap(), Line::Whole(expected.into()));
+            assert_eq!(read_line(&mut input).unwrap(), McpLine::Whole(expected.into()));
         }
-        assert_eq!(read_line(&mut input).unwrap(), Line::End);
+        assert_eq!(read_line(&mut input).unwrap(), McpLine::End);
     }
 
     #[test]
@@ -62,10 +62,10 @@ mod tests {
         bytes.extend(b"\nnext\n");
         let mut input = io::BufReader::new(bytes.as_slice());
         assert!(
-            matches!(read_line(&mut input).unwrap(), Line::Whole(line) if line.len() == LONGEST)
+            matches!(read_line(&mut input).unwrap(), McpLine::Whole(line) if line.len() == LONGEST)
         );
-        assert_eq!(read_line(&mut input).unwrap(), Line::TooLong);
-        assert_eq!(read_line(&mut input).unwrap(), Line::Whole(b"next".to_vec()));
-        assert_eq!(read_line(&mut input).unwrap(), Line::End);
+        assert_eq!(read_line(&mut input).unwrap(), McpLine::TooLong);
+        assert_eq!(read_line(&mut input).unwrap(), McpLine::Whole(b"next".to_vec()));
+        assert_eq!(read_line(&mut input).unwrap(), McpLine::End);
     }
 }

@@ -36,13 +36,13 @@ impl ToolResult {
     }
 }
 
-struct Refusal {
+struct RpcError {
     code: i32,
     message: String,
 }
 
-fn refuse<T>(code: i32, message: impl Into<String>) -> Result<T, Refusal> {
-    Err(Refusal { code, message: message.into() })
+fn refuse<T>(code: i32, message: impl Into<String>) -> Result<T, RpcError> {
+    Err(RpcError { code, message: message.into() })
 }
 
 /// Returns the response to a line, or `None` if the line needs none.
@@ -88,7 +88,7 @@ fn answer_one(message: &Value, speak: &mut dyn FnMut(&str) -> ToolResult) -> Opt
     };
     let answer = match result(method, &message["params"], speak) {
         Ok(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
-        Err(Refusal { code, message }) => failure(id, code, &message),
+        Err(RpcError { code, message }) => failure(id, code, &message),
     };
     Some(answer)
 }
@@ -105,7 +105,7 @@ fn result(
     method: &str,
     parameters: &Value,
     speak: &mut dyn FnMut(&str) -> ToolResult,
-) -> Result<Value, Refusal> {
+) -> Result<Value, RpcError> {
     match method {
         "initialize" => Ok(initialize(parameters)),
         "ping" => Ok(json!({})),
@@ -150,7 +150,7 @@ fn tool() -> Value {
     })
 }
 
-fn text_to_speak(parameters: &Value) -> Result<&str, Refusal> {
+fn text_to_speak(parameters: &Value) -> Result<&str, RpcError> {
     match parameters["name"].as_str() {
         Some("speak") => {}
         Some(other) => return refuse(INVALID_PARAMETERS, format!("there is no tool `{other}`")),

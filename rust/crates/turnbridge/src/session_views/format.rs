@@ -16,10 +16,10 @@ use crate::failure::hinted;
 
 /// A template whose names are valid.
 pub struct Template<'a, Name> {
-    parts: Vec<Part<'a, Name>>,
+    parts: Vec<FormatPart<'a, Name>>,
 }
 
-enum Part<'a, Name> {
+enum FormatPart<'a, Name> {
     Text(&'a str),
     Name(Name),
 }
@@ -48,11 +48,11 @@ pub enum OfEach {
 }
 
 /// A set of names.
-pub trait Names: Copy + 'static {
+pub trait NameSet: Copy + 'static {
     const ALL: &'static [(&'static str, Self)];
 }
 
-impl Names for OfAll {
+impl NameSet for OfAll {
     const ALL: &'static [(&'static str, OfAll)] = &[
         ("dot", OfAll::Dot),
         ("working", OfAll::Working),
@@ -62,7 +62,7 @@ impl Names for OfAll {
     ];
 }
 
-impl Names for OfEach {
+impl NameSet for OfEach {
     const ALL: &'static [(&'static str, OfEach)] = &[
         ("dot", OfEach::Dot),
         ("tool", OfEach::Agent),
@@ -74,16 +74,16 @@ impl Names for OfEach {
     ];
 }
 
-impl<'a, Name: Names> Template<'a, Name> {
+impl<'a, Name: NameSet> Template<'a, Name> {
     /// Parses a template. `{{` and `}}` are braces.
     pub fn parse(template: &'a str) -> Result<Template<'a, Name>> {
         let mut parts = Vec::new();
         let mut rest = template;
         while let Some(at) = rest.find(['{', '}']) {
             let (text, from) = rest.split_at(at);
-            parts.push(Part::Text(text));
+            parts.push(FormatPart::Text(text));
             if from.starts_with("{{") || from.starts_with("}}") {
-                parts.push(Part::Text(&from[..1]));
+                parts.push(FormatPart::Text(&from[..1]));
                 rest = &from[2..];
                 continue;
             }
@@ -94,10 +94,10 @@ impl<'a, Name: Names> Template<'a, Name> {
             };
             let known = Name::ALL.iter().find(|(own, _)| *own == name);
             let Some((_, name)) = known else { return Err(unknown::<Name>(name)) };
-            parts.push(Part::Name(*name));
+            parts.push(FormatPart::Name(*name));
             rest = after;
         }
-        parts.push(Part::Text(rest));
+        parts.push(FormatPart::Text(rest));
         Ok(Template { parts })
     }
 
@@ -105,15 +105,15 @@ impl<'a, Name: Names> Template<'a, Name> {
         let mut line = String::new();
         for part in &self.parts {
             match part {
-                Part::Text(text) => line.push_str(text),
-                Part::Name(name) => value(&mut line, *name),
+                FormatPart::Text(text) => line.push_str(text),
+                FormatPart::Name(name) => value(&mut line, *name),
             }
         }
         line
     }
 }
 
-fn unknown<Name: Names>(name: &str) -> anyhow::Error {
+fn unknown<Name: NameSet>(name: &str) -> anyhow::Error {
     let names: Vec<_> = Name::ALL.iter().map(|(name, _)| format!("{{{name}}}")).collect();
     hinted(format!("there is no `{{{name}}}` here"), format!("there are {}", names.join(" ")))
 }

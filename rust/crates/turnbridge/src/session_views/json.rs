@@ -10,13 +10,13 @@ use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::turn_store::read_turns;
 
 #[derive(Debug, Serialize)]
-struct List<'a> {
+struct SessionListJson<'a> {
     version: u32,
     sessions: Vec<SessionJson<'a>>,
 }
 
 #[derive(Debug, Serialize)]
-struct One<'a, Turn> {
+struct SessionDetailJson<'a, Turn> {
     version: u32,
     session: SessionJson<'a>,
     runs: Vec<RunJson<'a>>,
@@ -71,12 +71,12 @@ struct RunJson<'a> {
 }
 
 pub fn list<'a>(sessions: impl Iterator<Item = &'a Session>) -> Result<String> {
-    let list = List { version: 1, sessions: sessions.map(session_json).collect() };
+    let list = SessionListJson { version: 1, sessions: sessions.map(session_json).collect() };
     Ok(serde_json::to_string(&list)?)
 }
 
 pub fn one(session: &Session, paths: &StatePaths) -> Result<String> {
-    let one = One {
+    let one = SessionDetailJson {
         version: 1,
         session: session_json(session),
         runs: session.runs.iter().map(run_json).collect(),

@@ -12,7 +12,7 @@ use super::json::waiting_for;
 use crate::output;
 
 #[derive(Debug, Clone, Copy)]
-pub struct Look {
+pub struct TableStyle {
     pub width: usize,
     pub color: bool,
 }
@@ -20,9 +20,9 @@ pub struct Look {
 /// The width limit without a terminal.
 const NO_TERMINAL: usize = 200;
 
-impl Look {
+impl TableStyle {
     /// Returns colour and width of the terminal; respects `NO_COLOR`, `TERM=dumb` and `COLUMNS`.
-    pub fn of_stdout() -> Look {
+    pub fn of_stdout() -> TableStyle {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let is_terminal = output::is_terminal();
         let is_dumb = variable("TERM").is_some_and(|term| term == "dumb");
@@ -31,11 +31,11 @@ impl Look {
         let width = columns
             .or_else(|| is_terminal.then(measured).flatten())
             .unwrap_or(if is_terminal { 80 } else { NO_TERMINAL });
-        Look { width, color: is_terminal && !is_dumb && variable("NO_COLOR").is_none() }
+        TableStyle { width, color: is_terminal && !is_dumb && variable("NO_COLOR").is_none() }
     }
 }
 
-pub fn render(sessions: &[&Session], hidden: usize, now: Timestamp, look: &Look) -> String {
+pub fn render(sessions: &[&Session], hidden: usize, now: Timestamp, look: &TableStyle) -> String {
     if sessions.is_empty() {
         let stopped = match hidden {
             0 => String::new(),
@@ -98,7 +98,13 @@ pub fn state_words(session: &Session) -> String {
     one_line(&text)
 }
 
-fn push_row(text: &mut String, dot: &str, cells: &[String; 4], widths: [usize; 3], look: &Look) {
+fn push_row(
+    text: &mut String,
+    dot: &str,
+    cells: &[String; 4],
+    widths: [usize; 3],
+    look: &TableStyle,
+) {
     let mut line = String::new();
     for (cell, width) in cells.iter().zip(widths) {
         let cell = fit(cell, width);

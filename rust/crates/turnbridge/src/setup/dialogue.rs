@@ -18,12 +18,12 @@ pub struct Dialogue {
     pub language: Language,
     /// Whether there is a user to ask.
     pub is_interactive: bool,
-    lines: RefCell<Option<Lines>>,
+    lines: RefCell<Option<LineReader>>,
 }
 
 /// A thread that reads a line on request, so that a question can stay open while something else is
 /// awaited.
-struct Lines {
+struct LineReader {
     wanted: Sender<()>,
     read: Receiver<io::Result<String>>,
     /// A line is being read.
@@ -111,15 +111,15 @@ impl Dialogue {
     }
 
     /// Waits for Enter or for the timeout. Returns whether it was Enter.
-    pub fn enter_within(&self, patience: Duration) -> Result<bool> {
+    pub fn enter_within(&self, timeout: Duration) -> Result<bool> {
         if !self.is_interactive {
-            std::thread::sleep(patience);
+            std::thread::sleep(timeout);
             return Ok(false);
         }
         let mut lines = self.lines.borrow_mut();
-        let lines = lines.get_or_insert_with(Lines::start);
+        let lines = lines.get_or_insert_with(LineReader::start);
         lines.open();
-        match lines.read.recv_timeout(patience) {
+        match lines.read.recv_timeout(timeout) {
             Ok(line) => {
                 lines.is_open = false;
                 line.map(|_| true).map_err(|error| self.unanswered(error))
@@ -146,7 +146,7 @@ impl Dialogue {
     fn ask(&self, question: &str) -> Result<String> {
         self.prompt(question)?;
         let mut lines = self.lines.borrow_mut();
-        let lines = lines.get_or_insert_with(Lines::start);
+        let lines = lines.get_or_insert_with(LineReader::start);
         lines.open();
         let line = lines.read.recv().unwrap_or(Err(io::ErrorKind::UnexpectedEof.into()));
         lines.is_open = false;
@@ -160,8 +160,8 @@ impl Dialogue {
     }
 }
 
-impl Lines {
-    fn start() -> Lines {
+impl LineReader {
+    fn start() -> LineReader {
         let (wanted, wishes) = channel::<()>();
         let (sender, read) = channel();
         std::thread::spawn(move || {
@@ -177,7 +177,7 @@ impl Lines {
                 }
             }
         });
-        Lines { wanted, read, is_open: false }
+        LineReader { wanted, read, is_open: false }
     }
 
     fn open(&mut self) {

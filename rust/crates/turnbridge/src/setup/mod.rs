@@ -13,7 +13,7 @@ mod trial;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use turnbridge_config::{Config, Setting, Slack};
+use turnbridge_config::{Config, ConfigSetting, SlackConfig};
 use turnbridge_core::ids::Agent;
 use turnbridge_core::system::setup_texts::SetupText;
 use turnbridge_core::text::texts::Language;
@@ -26,11 +26,11 @@ use turnbridge_system::wsl::{self, Distributions, Side};
 use crate::config;
 use crate::failure::note;
 use dialogue::Dialogue;
-use slack::{Entered, SlackStep};
+use slack::{SlackEntries, SlackStep};
 
 /// The user's decisions from the flags.
 #[derive(Debug, Default)]
-pub struct Options {
+pub struct SetupOptions {
     pub language: Option<LanguageName>,
     pub no_questions: bool,
     pub no_slack: bool,
@@ -84,13 +84,13 @@ pub enum CodexWay {
     None,
 }
 
-pub fn run(options: &Options) -> Result<()> {
+pub fn run(options: &SetupOptions) -> Result<()> {
     let paths = turnbridge_system::state_folder::state_paths()?;
     let before = config::read()?;
     let language = options.language.map_or(before.spoken_language(), LanguageName::language);
     let setup = Setup { dialogue: Dialogue::new(language, !options.no_questions), options, paths };
     if options.only_test {
-        let channel = Channel::with_slack(before.slack().is_some());
+        let channel = SetupChannel::with_slack(before.slack().is_some());
         return setup.try_out(&setup.registered_before(&before)?, channel).map(drop);
     }
     setup.run(&before)
@@ -98,21 +98,21 @@ pub fn run(options: &Options) -> Result<()> {
 
 /// The channel where turns arrive and replies come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Channel {
+enum SetupChannel {
     Slack,
     /// X36: there is no Slack, or it must stay unchanged.
     Board,
 }
 
-impl Channel {
-    const fn with_slack(is_there: bool) -> Channel {
-        if is_there { Channel::Slack } else { Channel::Board }
+impl SetupChannel {
+    const fn with_slack(is_there: bool) -> SetupChannel {
+        if is_there { SetupChannel::Slack } else { SetupChannel::Board }
     }
 }
 
 struct Setup<'a> {
     dialogue: Dialogue,
-    options: &'a Options,
+    options: &'a SetupOptions,
     paths: StatePaths,
 }
 
@@ -189,17 +189,17 @@ impl Setup<'_> {
     }
 
     /// Asks for Slack's settings, and writes all of them in one write.
-    fn slack(&self, before: &Config) -> Result<Channel> {
+    fn slack(&self, before: &Config) -> Result<SetupChannel> {
         let entered = self.ask_for_slack(before)?;
         let was_there = before.slack().is_some();
         let changed = self.save(entered.as_ref(), was_there)?;
         if changed {
             self.dialogue.say(SetupText::Saved, &[&config::path()?.display().to_string()])?;
         }
-        Ok(Channel::with_slack(entered.is_some() || (was_there && !self.options.no_slack)))
+        Ok(SetupChannel::with_slack(entered.is_some() || (was_there && !self.options.no_slack)))
     }
 
-    fn ask_for_slack(&self, before: &Config) -> Result<Option<Entered>> {
+    fn ask_for_slack(&self, before: &Config) -> Result<Option<SlackEntries>> {
         if self.options.no_slack {
             let is_there = before.slack().is_some();
             let text = if is_there { SetupText::SlackStays } else { SetupText::NoSlack };
@@ -210,7 +210,7 @@ impl Setup<'_> {
         let is_given = self.options.bot_token_stdin
             || self.options.app_token_stdin
             || self.options.user.is_some();
-        let is_whole = |slack: &&Slack| {
+        let is_whole = |slack: &&SlackConfig| {
             slack.app_token.is_some()
                 && slack.target_user_id.is_some()
                 && before.features.reply_resume
@@ -242,16 +242,16 @@ impl Setup<'_> {
     }
 
     /// SLV-25, X37: stores the language too, because a service has no locale.
-    fn save(&self, entered: Option<&Entered>, was_there: bool) -> Result<bool> {
+    fn save(&self, entered: Option<&SlackEntries>, was_there: bool) -> Result<bool> {
         let language = match self.dialogue.language {
             Language::Japanese => "ja",
             Language::English => "en",
         };
         let set = |section: &'static [&'static str], key: &'static str, value: toml_edit::Value| {
-            Setting { section, key, value: Some(value) }
+            ConfigSetting { section, key, value: Some(value) }
         };
         let mut settings = vec![set(&[], "language", language.into())];
-        if let Some(Entered { bot_token, app_token, user_id }) = entered {
+        if let Some(SlackEntries { bot_token, app_token, user_id }) = entered {
             settings.extend([
                 set(&["slack"], "bot_token", bot_token.expose().into()),
                 set(&["slack"], "app_token", app_token.expose().into()),

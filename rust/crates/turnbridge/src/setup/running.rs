@@ -8,25 +8,25 @@ use turnbridge_core::ids::ChannelName;
 use turnbridge_core::system::daemon_wire::ListenerStatus;
 use turnbridge_core::system::setup_texts::SetupText;
 use turnbridge_system::daemon_control;
-use turnbridge_system::service::{self, Installed};
+use turnbridge_system::service::{self, InstalledService};
 
-use super::{Channel, Setup};
+use super::{Setup, SetupChannel};
 use crate::config;
 use crate::failure::{hinted, note};
 
 /// The timeout for a name server, a proxy and a handshake.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(100);
 
 impl Setup<'_> {
-    pub fn keep_running(&self, channel: Channel) -> Result<()> {
+    pub fn keep_running(&self, channel: SetupChannel) -> Result<()> {
         self.dialogue.heading(&self.dialogue.text(SetupText::DaemonHeading, &[]))?;
         if !self.as_service()? {
             self.in_the_background()?;
         }
         match channel {
-            Channel::Slack => self.wait_for_slack(),
-            Channel::Board => self.wait_for_board(),
+            SetupChannel::Slack => self.wait_for_slack(),
+            SetupChannel::Board => self.wait_for_board(),
         }
     }
 
@@ -46,7 +46,7 @@ impl Setup<'_> {
             return Ok(false);
         }
         match service::install(config::read, note) {
-            Ok(Installed { state, has_stopped_daemon }) => {
+            Ok(InstalledService { state, has_stopped_daemon }) => {
                 if has_stopped_daemon {
                     self.dialogue.print("the daemon has stopped")?;
                 }
@@ -82,7 +82,7 @@ impl Setup<'_> {
     }
 
     fn wait_for_board(&self) -> Result<()> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         while Instant::now() < deadline {
             // The files of a killed daemon do not count as a board.
             let running = daemon_control::read_status(&self.paths).map(|status| status.pid);
@@ -97,7 +97,7 @@ impl Setup<'_> {
 
     fn wait_for_slack(&self) -> Result<()> {
         self.dialogue.say(SetupText::Connecting, &[])?;
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         let mut status = None;
         while Instant::now() < deadline {
             let daemon = daemon_control::read_status(&self.paths);
@@ -118,7 +118,7 @@ impl Setup<'_> {
         }
         let cause = match status {
             Some(ListenerStatus::Off { reason }) => reason,
-            _ => self.dialogue.text(SetupText::Seconds, &[&PATIENCE.as_secs().to_string()]),
+            _ => self.dialogue.text(SetupText::Seconds, &[&TIMEOUT.as_secs().to_string()]),
         };
         Err(self
             .dialogue

@@ -8,18 +8,18 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use turnbridge_config::slack_connection::{speed_up, web_api};
-use turnbridge_config::{Slack, check_user_id};
+use turnbridge_config::{SlackConfig, check_user_id};
 use turnbridge_core::replies::reply_wire::{Reported, read_event};
-use turnbridge_core::slack::owner_code::{OwnerCode, Verdict};
+use turnbridge_core::slack::owner_code::{CodeVerdict, OwnerCode};
 use turnbridge_core::system::setup_texts::{SetupText, slack_advice};
 use turnbridge_slack::{
-    Accept, CallError, Envelope, Obstacle, Post, SocketEvent, SocketMode, Timing, Token, TokenKind,
-    WebApi,
+    Accept, CallError, ConnectObstacle, Envelope, Post, SocketEvent, SocketMode, Timing, Token,
+    TokenKind, WebApi,
 };
 use turnbridge_system::config_file::explain;
 use turnbridge_system::random;
 
-use super::Options;
+use super::SetupOptions;
 use super::dialogue::Dialogue;
 use super::slack_app::{self, BOT_SCOPES};
 
@@ -29,7 +29,7 @@ const WAIT_FOR_OWNER: Duration = Duration::from_secs(300);
 const LOOK: Duration = Duration::from_millis(100);
 
 /// The entered settings, which were tested.
-pub struct Entered {
+pub struct SlackEntries {
     pub bot_token: Token,
     pub app_token: Token,
     pub user_id: String,
@@ -37,9 +37,9 @@ pub struct Entered {
 
 pub struct SlackStep<'a> {
     pub dialogue: &'a Dialogue,
-    pub options: &'a Options,
+    pub options: &'a SetupOptions,
     /// The settings in the config, if there are any.
-    pub before: Option<&'a Slack>,
+    pub before: Option<&'a SlackConfig>,
     /// Another API address than Slack's.
     pub api_url: Option<&'a str>,
     /// A daemon listens with the old tokens, and may receive the messages to the app.
@@ -47,13 +47,14 @@ pub struct SlackStep<'a> {
 }
 
 impl SlackStep<'_> {
-    pub fn run(&self) -> Result<Entered> {
+    pub fn run(&self) -> Result<SlackEntries> {
         let piped = self.tokens_from_stdin()?;
         let kept = |token: Option<&Token>| token.filter(|_| self.keeps()).cloned();
-        let bot =
-            piped.bot.or_else(|| kept(self.before.map(|slack| &slack.bot_token)).map(Given::Kept));
+        let bot = piped
+            .bot
+            .or_else(|| kept(self.before.map(|slack| &slack.bot_token)).map(TokenInput::Kept));
         let before_app = self.before.and_then(|slack| slack.app_token.as_ref());
-        let app = piped.app.or_else(|| kept(before_app).map(Given::Kept));
+        let app = piped.app.or_else(|| kept(before_app).map(TokenInput::Kept));
         if self.dialogue.is_interactive && (bot.is_none() || app.is_none()) {
             self.dialogue.say(SetupText::MakeTheApp, &[&slack_app::link()])?;
         }
@@ -61,7 +62,7 @@ impl SlackStep<'_> {
             self.token(bot, TokenKind::Bot, |token| self.try_bot(token))?;
         let (app_token, ()) = self.token(app, TokenKind::App, |token| self.try_app(&api, token))?;
         let user_id = self.owner(&api, &bot_token, &app_token, &app_name)?;
-        Ok(Entered { bot_token, app_token, user_id })
+        Ok(SlackEntries { bot_token, app_token, user_id })
     }
 
     /// Returns whether existing settings stay: without questions they do unless a flag replaces
@@ -71,30 +72,30 @@ impl SlackStep<'_> {
     }
 
     /// Reads the tokens: the bot's is the first line, or the app's if only that is announced.
-    fn tokens_from_stdin(&self) -> Result<Piped> {
-        let next = |is_wanted: bool| -> Result<Option<Given>> {
+    fn tokens_from_stdin(&self) -> Result<PipedTokens> {
+        let next = |is_wanted: bool| -> Result<Option<TokenInput>> {
             if !is_wanted {
                 return Ok(None);
             }
             let mut line = String::new();
             io::stdin().lock().read_line(&mut line)?;
-            Ok(Some(Given::Text(line.trim().to_owned())))
+            Ok(Some(TokenInput::Text(line.trim().to_owned())))
         };
         let bot = next(self.options.bot_token_stdin)?;
-        Ok(Piped { bot, app: next(self.options.app_token_stdin)? })
+        Ok(PipedTokens { bot, app: next(self.options.app_token_stdin)? })
     }
 
     /// Accepts the given token, or asks until one works.
     fn token<T>(
         &self,
-        given: Option<Given>,
+        given: Option<TokenInput>,
         kind: TokenKind,
         attempt: impl Fn(&Token) -> Result<T>,
     ) -> Result<(Token, T)> {
         let tried = |token: Token| attempt(&token).map(|found| (token, found));
         match given {
-            Some(Given::Kept(token)) => return tried(token),
-            Some(Given::Text(text)) => return tried(self.parse(kind, &text)?),
+            Some(TokenInput::Kept(token)) => return tried(token),
+            Some(TokenInput::Text(text)) => return tried(self.parse(kind, &text)?),
             None => {}
         }
         let (question, flag) = match kind {
@@ -131,7 +132,7 @@ impl SlackStep<'_> {
 
     /// Calls `auth.test`, and checks that all needed scopes are granted.
     fn try_bot(&self, token: &Token) -> Result<(Arc<WebApi>, String)> {
-        let slack = Slack {
+        let slack = SlackConfig {
             bot_token: token.clone(),
             app_token: None,
             api_url: self.api_url.map(str::to_owned),
@@ -209,19 +210,19 @@ impl SlackStep<'_> {
             pass_on(envelope, &sender);
             Accept::Kept
         };
-        let timing = Timing::hastened(speed_up());
+        let timing = Timing::scaled(speed_up());
         let (socket, events) = SocketMode::start(Arc::clone(api), app.clone(), timing, keep)?;
         self.dialogue.say(SetupText::WriteToTheApp, &[app_name, &code.words()])?;
         let found = self.wait_for_owner(code, &messages, &events);
         socket.stop();
         match found? {
-            Heard::Owner(user) => Ok(Some(user)),
-            Heard::Enter => Ok(None),
-            Heard::Guesses => {
+            CodeReply::Owner(user) => Ok(Some(user)),
+            CodeReply::Enter => Ok(None),
+            CodeReply::Guesses => {
                 self.dialogue.say(SetupText::TooManyCodes, &[])?;
                 Ok(None)
             }
-            Heard::Nobody => {
+            CodeReply::NoAnswer => {
                 self.dialogue.say(SetupText::NothingHeard, &[])?;
                 Ok(None)
             }
@@ -255,30 +256,30 @@ impl SlackStep<'_> {
     fn wait_for_owner(
         &self,
         mut code: OwnerCode,
-        messages: &Receiver<Message>,
+        messages: &Receiver<DirectMessage>,
         events: &Receiver<SocketEvent>,
-    ) -> Result<Heard> {
+    ) -> Result<CodeReply> {
         let deadline = Instant::now() + WAIT_FOR_OWNER;
         while Instant::now() < deadline {
-            while let Ok(Message { user, text }) = messages.try_recv() {
+            while let Ok(DirectMessage { user, text }) = messages.try_recv() {
                 match code.check(&text) {
-                    Verdict::Right => return Ok(Heard::Owner(user)),
-                    Verdict::Other | Verdict::Wrong => {}
-                    Verdict::Void => {
+                    CodeVerdict::Right => return Ok(CodeReply::Owner(user)),
+                    CodeVerdict::Other | CodeVerdict::Wrong => {}
+                    CodeVerdict::Void => {
                         code.renew(random::six_digits()?);
                         self.dialogue.say(SetupText::CodeIsVoid, &[&code.words()])?;
                     }
-                    Verdict::Over => return Ok(Heard::Guesses),
+                    CodeVerdict::Over => return Ok(CodeReply::Guesses),
                 }
             }
             if let Some(SocketEvent::Fatal { error, .. }) = events.try_iter().last() {
                 return Err(self.explain(&error));
             }
             if self.dialogue.enter_within(LOOK)? {
-                return Ok(Heard::Enter);
+                return Ok(CodeReply::Enter);
             }
         }
-        Ok(Heard::Nobody)
+        Ok(CodeReply::NoAnswer)
     }
 
     /// Returns the error in the user's language.
@@ -300,7 +301,7 @@ impl SlackStep<'_> {
             CallError::NotSent { cause: obstacle } => {
                 cause = obstacle.to_string();
                 let advice = match obstacle {
-                    Obstacle::Certificate(_) => SetupText::CertificateAdvice,
+                    ConnectObstacle::Certificate(_) => SetupText::CertificateAdvice,
                     _ => SetupText::NetworkAdvice,
                 };
                 ((SetupText::SlackUnreachable, &[&cause]), advice)
@@ -315,45 +316,45 @@ impl SlackStep<'_> {
 }
 
 /// A token and its source.
-enum Given {
+enum TokenInput {
     Kept(Token),
     Text(String),
 }
 
-struct Piped {
-    bot: Option<Given>,
-    app: Option<Given>,
+struct PipedTokens {
+    bot: Option<TokenInput>,
+    app: Option<TokenInput>,
 }
 
-enum Heard {
+enum CodeReply {
     Owner(String),
     Enter,
-    Nobody,
+    NoAnswer,
     /// There were too many wrong ones.
     Guesses,
 }
 
 /// A message of a person in the direct messages with the app.
 #[derive(Debug, PartialEq, Eq)]
-struct Message {
+struct DirectMessage {
     user: String,
     text: String,
 }
 
-fn pass_on(envelope: &Envelope<'_>, sender: &Sender<Message>) {
+fn pass_on(envelope: &Envelope<'_>, sender: &Sender<DirectMessage>) {
     if let Some(message) = read_event(envelope.payload.as_bytes()).and_then(message_of_person) {
         // The question may have been answered in another way.
         let _ = sender.send(message);
     }
 }
 
-fn message_of_person(reported: Reported) -> Option<Message> {
+fn message_of_person(reported: Reported) -> Option<DirectMessage> {
     let is_person = reported.is_message
         && !reported.is_by_bot
         && reported.subtype.is_none()
         && reported.channel_type.as_deref() == Some("im");
     let (user, text) = (reported.user?, reported.text?);
-    is_person.then_some(Message { user, text })
+    is_person.then_some(DirectMessage { user, text })
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use turnbridge_core::ids::{Agent, SessionKey};
 use turnbridge_core::notices::route::Route;
 use turnbridge_core::replies::reply::Reply;
-use turnbridge_core::replies::run_result::{Outcome, RunResult};
+use turnbridge_core::replies::run_result::{RunOutcome, RunResult};
 use turnbridge_core::system::setup_texts::SetupText;
 use turnbridge_core::text::texts::Text;
 use turnbridge_core::text::visible_text::visible_line;
@@ -21,8 +21,8 @@ use turnbridge_store::files::atomic_file::make_private_folder;
 use turnbridge_store::state::{inbox, outbox, routes, session_store, turn_store};
 use turnbridge_system::replies::runner;
 
-use super::agents::Registered;
-use super::{Channel, Setup};
+use super::agents::RegisteredAgent;
+use super::{Setup, SetupChannel};
 use crate::output;
 
 /// The timeout of a turn: a model may think for a while even about a test.
@@ -36,13 +36,13 @@ const LOOK: Duration = Duration::from_millis(100);
 const LAST_LINES: usize = 3;
 
 /// The place where a turn has arrived, and where its replies are.
-enum Thread {
+enum TrialThread {
     Slack(Route),
     Board(SessionKey),
 }
 
 /// The texts about a turn on its way, and about a reply to it.
-struct Words {
+struct TrialTexts {
     waiting: SetupText,
     arrived: SetupText,
     missing: SetupText,
@@ -50,17 +50,17 @@ struct Words {
     reply_ran: SetupText,
 }
 
-impl Words {
-    const fn of(channel: Channel) -> Words {
+impl TrialTexts {
+    const fn of(channel: SetupChannel) -> TrialTexts {
         match channel {
-            Channel::Slack => Words {
+            SetupChannel::Slack => TrialTexts {
                 waiting: SetupText::WaitingForNotice,
                 arrived: SetupText::NoticeArrived,
                 missing: SetupText::NoNotice,
                 reply_now: SetupText::ReplyNow,
                 reply_ran: SetupText::ReplyRan,
             },
-            Channel::Board => Words {
+            SetupChannel::Board => TrialTexts {
                 waiting: SetupText::WaitingForTurn,
                 arrived: SetupText::TurnArrived,
                 missing: SetupText::NoTurn,
@@ -73,7 +73,7 @@ impl Words {
 
 impl Setup<'_> {
     /// Returns whether an agent was tried.
-    pub fn try_out(&self, agents: &[Registered], channel: Channel) -> Result<bool> {
+    pub fn try_out(&self, agents: &[RegisteredAgent], channel: SetupChannel) -> Result<bool> {
         if agents.is_empty() {
             return Ok(false);
         }
@@ -90,8 +90,8 @@ impl Setup<'_> {
         Ok(is_tried)
     }
 
-    fn try_agent(&self, agent: &Registered, channel: Channel) -> Result<()> {
-        let words = Words::of(channel);
+    fn try_agent(&self, agent: &RegisteredAgent, channel: SetupChannel) -> Result<()> {
+        let words = TrialTexts::of(channel);
         let folder = self.folder(agent.agent)?;
         let started = clock::now();
         self.run_prompt(agent, &folder)?;
@@ -117,7 +117,7 @@ impl Setup<'_> {
 
     /// SLV-13, SLV-14: runs the agent. Its output goes to files, because processes that it leaves
     /// may keep the streams open.
-    fn run_prompt(&self, agent: &Registered, folder: &Path) -> Result<()> {
+    fn run_prompt(&self, agent: &RegisteredAgent, folder: &Path) -> Result<()> {
         let name = agent.agent.product_name();
         let said = folder.join(".said");
         let failed = |cause: &str| {
@@ -141,7 +141,7 @@ impl Setup<'_> {
             // The folder is no repository and contains nothing of value.
             Agent::Codex => drop(command.args(["exec", "--skip-git-repo-check", prompt])),
         }
-        runner::agent::forget_surroundings(&mut command);
+        runner::agent::clear_environment(&mut command);
         command.current_dir(folder).stdin(Stdio::null()).stdout(out).stderr(errors);
         let mut child = command.spawn().map_err(|error| failed(&error.to_string()))?;
         let running = self.dialogue.text(SetupText::TestRunning, &[name]);
@@ -167,14 +167,14 @@ impl Setup<'_> {
     /// Returns the place where a turn in this folder since that time has arrived.
     fn thread(
         &self,
-        channel: Channel,
+        channel: SetupChannel,
         agent: Agent,
         folder: &Path,
         since: Timestamp,
-    ) -> Option<Thread> {
+    ) -> Option<TrialThread> {
         match channel {
-            Channel::Slack => self.route(agent, folder, since).map(Thread::Slack),
-            Channel::Board => self.session(agent, folder, since).map(Thread::Board),
+            SetupChannel::Slack => self.route(agent, folder, since).map(TrialThread::Slack),
+            SetupChannel::Board => self.session(agent, folder, since).map(TrialThread::Board),
         }
     }
 
@@ -202,7 +202,7 @@ impl Setup<'_> {
     }
 
     /// Returns the most specific error for a turn that has not arrived.
-    fn not_arrived(&self, words: &Words, agent: Agent, folder: &Path) -> anyhow::Error {
+    fn not_arrived(&self, words: &TrialTexts, agent: Agent, folder: &Path) -> anyhow::Error {
         let of_folder = |cwd: Option<&str>| cwd.is_some_and(|cwd| is_same_folder(cwd, folder));
         let mut waiting = outbox::oldest_first(&self.paths).into_iter().flatten();
         let stuck = waiting.find(|entry| of_folder(entry.notice.cwd.as_deref()));
@@ -226,9 +226,9 @@ impl Setup<'_> {
     /// reply later.
     fn try_reply(
         &self,
-        words: &Words,
-        thread: &Thread,
-        look: impl Fn(Timestamp) -> Option<Thread>,
+        words: &TrialTexts,
+        thread: &TrialThread,
+        look: impl Fn(Timestamp) -> Option<TrialThread>,
     ) -> Result<()> {
         self.dialogue.say(words.reply_now, &[])?;
         let since = clock::now();
@@ -240,7 +240,7 @@ impl Setup<'_> {
                 self.dialogue.say(SetupText::ReplyArrived, &[])?;
             }
             match self.reply_to(thread).and_then(|(_, result)| result) {
-                Some(RunResult { outcome: Outcome::Failed, reason, .. }) => {
+                Some(RunResult { outcome: RunOutcome::Failed, reason, .. }) => {
                     let reason = reason.map_or("?", |reason| reason.as_str());
                     return self.dialogue.say(SetupText::ReplyFailed, &[reason]);
                 }
@@ -257,13 +257,13 @@ impl Setup<'_> {
     }
 
     /// Returns the reply in a thread, and the result of its run.
-    fn reply_to(&self, thread: &Thread) -> Option<(Reply, Option<RunResult>)> {
+    fn reply_to(&self, thread: &TrialThread) -> Option<(Reply, Option<RunResult>)> {
         let is_it = |reply: &Reply| match thread {
-            Thread::Slack(route) => {
+            TrialThread::Slack(route) => {
                 let thread = reply.thread.as_ref();
                 thread.is_some_and(|thread| thread.thread_ts == route.thread_ts)
             }
-            Thread::Board(key) => reply.session() == Some(key),
+            TrialThread::Board(key) => reply.session() == Some(key),
         };
         let finished = inbox::finished(&self.paths).unwrap_or_default();
         let waiting = inbox::entries(&self.paths).unwrap_or_default();
@@ -274,17 +274,17 @@ impl Setup<'_> {
     fn wait<T>(
         &self,
         text: SetupText,
-        patience: Duration,
+        timeout: Duration,
         look: impl FnMut() -> Result<Option<T>>,
     ) -> Result<Option<T>> {
-        self.wait_saying(&self.dialogue.text(text, &[]), patience, look)
+        self.wait_saying(&self.dialogue.text(text, &[]), timeout, look)
     }
 
     /// Polls `look`; on a terminal it shows the elapsed seconds meanwhile.
     fn wait_saying<T>(
         &self,
         text: &str,
-        patience: Duration,
+        timeout: Duration,
         mut look: impl FnMut() -> Result<Option<T>>,
     ) -> Result<Option<T>> {
         let began = Instant::now();
@@ -298,7 +298,7 @@ impl Setup<'_> {
         let found = loop {
             let found = look()?;
             let elapsed = began.elapsed();
-            if found.is_some() || elapsed >= patience {
+            if found.is_some() || elapsed >= timeout {
                 break found;
             }
             if counts && shown != Some(elapsed.as_secs()) {

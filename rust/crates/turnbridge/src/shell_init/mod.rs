@@ -4,7 +4,7 @@ use clap::ValueEnum;
 use turnbridge_core::text::shell_words::single_quoted;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Shell {
+pub enum ShellName {
     Zsh,
     Bash,
     Fish,
@@ -16,22 +16,22 @@ pub enum Shell {
 const PLACE: &str = "@TURNBRIDGE@";
 
 /// The script for a shell, with the path of `turnbridge` in it.
-pub fn script(shell: Shell, program: &str) -> String {
+pub fn script(shell: ShellName, program: &str) -> String {
     let script = match shell {
-        Shell::Zsh => include_str!("init.zsh"),
-        Shell::Bash => include_str!("init.bash"),
-        Shell::Fish => include_str!("init.fish"),
-        Shell::Pwsh => include_str!("init.ps1"),
+        ShellName::Zsh => include_str!("init.zsh"),
+        ShellName::Bash => include_str!("init.bash"),
+        ShellName::Fish => include_str!("init.fish"),
+        ShellName::Pwsh => include_str!("init.ps1"),
     };
     script.replacen(PLACE, &quoted(shell, program), 1)
 }
 
 /// As one word of the shell, whatever is in it.
-fn quoted(shell: Shell, text: &str) -> String {
+fn quoted(shell: ShellName, text: &str) -> String {
     match shell {
-        Shell::Zsh | Shell::Bash => single_quoted(text),
-        Shell::Fish => format!("'{}'", text.replace('\\', r"\\").replace('\'', r"\'")),
-        Shell::Pwsh => {
+        ShellName::Zsh | ShellName::Bash => single_quoted(text),
+        ShellName::Fish => format!("'{}'", text.replace('\\', r"\\").replace('\'', r"\'")),
+        ShellName::Pwsh => {
             // It takes typographic quotes for plain ones.
             let double = |letter: char| match letter {
                 '\'' | '\u{2018}'..='\u{201b}' => format!("{letter}{letter}"),
@@ -50,10 +50,10 @@ mod tests {
     fn the_path_of_the_program_is_one_word_of_each_shell() {
         let path = "/a b/it's \\ $HOME ‘x’/turnbridge";
         for (shell, expected) in [
-            (Shell::Zsh, r"'/a b/it'\''s \ $HOME ‘x’/turnbridge'"),
-            (Shell::Bash, r"'/a b/it'\''s \ $HOME ‘x’/turnbridge'"),
-            (Shell::Fish, r"'/a b/it\'s \\ $HOME ‘x’/turnbridge'"),
-            (Shell::Pwsh, r"'/a b/it''s \ $HOME ‘‘x’’/turnbridge'"),
+            (ShellName::Zsh, r"'/a b/it'\''s \ $HOME ‘x’/turnbridge'"),
+            (ShellName::Bash, r"'/a b/it'\''s \ $HOME ‘x’/turnbridge'"),
+            (ShellName::Fish, r"'/a b/it\'s \\ $HOME ‘x’/turnbridge'"),
+            (ShellName::Pwsh, r"'/a b/it''s \ $HOME ‘‘x’’/turnbridge'"),
         ] {
             assert_eq!(quoted(shell, path), expected);
             let script = script(shell, path);
@@ -64,7 +64,7 @@ mod tests {
     /// Nothing here can parse PowerShell; what can be seen without is that quotes and braces match.
     #[test]
     fn the_script_for_powershell_closes_what_it_opens() {
-        let script = script(Shell::Pwsh, "C:\\it's\\turnbridge.exe");
+        let script = script(ShellName::Pwsh, "C:\\it's\\turnbridge.exe");
         let code: Vec<&str> =
             script.lines().filter(|line| !line.trim_start().starts_with('#')).collect();
         for line in &code {

@@ -12,10 +12,10 @@ use serde::Serialize;
 use turnbridge_core::session::State;
 use turnbridge_store::clock;
 use turnbridge_store::paths::{StatePaths, claude_config_dir};
-use turnbridge_system::observe::session_follower::{Change, Schedule, SessionFollower};
+use turnbridge_system::observe::session_follower::{Schedule, SessionChange, SessionFollower};
 
 use super::bell::Bell;
-use super::model::Shown;
+use super::model::SessionFilter;
 use crate::output;
 use crate::session_views::json::{SessionJson, session_json};
 
@@ -24,7 +24,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-enum Line<'a> {
+enum WatchLine<'a> {
     /// A session's state when the watch began.
     Present {
         version: u32,
@@ -49,12 +49,12 @@ enum Line<'a> {
 
 const VERSION: u32 = 1;
 
-pub fn run(paths: StatePaths, shown: Shown) -> Result<()> {
+pub fn run(paths: StatePaths, shown: SessionFilter) -> Result<()> {
     let (ring, rung) = channel();
     let mut bell = Bell::new(paths.sessions_dir(), move |key| drop(ring.send(key)));
     let mut follower = SessionFollower::new(paths, claude_config_dir(), Schedule::WATCH);
     let mut out = output::stdout();
-    let mut said = Said::default();
+    let mut said = PrintedSessions::default();
     said.begin(&mut out, &follower.changes(clock::now()), shown)?;
     let mut next_look = Instant::now() + PAUSE;
     while is_read() {
@@ -82,28 +82,33 @@ pub fn run(paths: StatePaths, shown: Shown) -> Result<()> {
 
 /// The last written state of each session, to skip duplicates.
 #[derive(Default)]
-struct Said(BTreeMap<SessionKey, String>);
+struct PrintedSessions(BTreeMap<SessionKey, String>);
 
-impl Said {
-    fn begin(&mut self, out: &mut impl Write, changes: &[Change], shown: Shown) -> Result<()> {
+impl PrintedSessions {
+    fn begin(
+        &mut self,
+        out: &mut impl Write,
+        changes: &[SessionChange],
+        shown: SessionFilter,
+    ) -> Result<()> {
         for change in changes {
-            let Change::Session(session) = change else { continue };
+            let SessionChange::Session(session) = change else { continue };
             let known = session_json(session);
             self.0.insert(session.key.clone(), serde_json::to_string(&known)?);
-            if shown == Shown::All || session.state() != State::Stopped {
-                let line = Line::Present { version: VERSION, session: known };
+            if shown == SessionFilter::All || session.state() != State::Stopped {
+                let line = WatchLine::Present { version: VERSION, session: known };
                 writeln!(out, "{}", serde_json::to_string(&line)?)?;
             }
         }
-        writeln!(out, "{}", serde_json::to_string(&Line::Ready { version: VERSION })?)?;
+        writeln!(out, "{}", serde_json::to_string(&WatchLine::Ready { version: VERSION })?)?;
         out.flush()?;
         Ok(())
     }
 
-    fn changes(&mut self, out: &mut impl Write, changes: &[Change]) -> Result<()> {
+    fn changes(&mut self, out: &mut impl Write, changes: &[SessionChange]) -> Result<()> {
         for change in changes {
             let line = match change {
-                Change::Session(session) => {
+                SessionChange::Session(session) => {
                     let known = session_json(session);
                     let text = serde_json::to_string(&known)?;
                     // The file contains more than the output.
@@ -111,11 +116,11 @@ impl Said {
                         continue;
                     }
                     self.0.insert(session.key.clone(), text);
-                    Line::Changed { version: VERSION, session: known }
+                    WatchLine::Changed { version: VERSION, session: known }
                 }
-                Change::Removed(key) => {
+                SessionChange::Removed(key) => {
                     self.0.remove(key);
-                    Line::Removed {
+                    WatchLine::Removed {
                         version: VERSION,
                         agent: key.agent.as_str(),
                         session_id: key.id.as_str(),

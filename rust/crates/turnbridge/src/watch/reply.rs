@@ -2,7 +2,7 @@
 //! agent, and the result is read from the inbox.
 
 use turnbridge_core::replies::reply::{Reply, ReplyTo};
-use turnbridge_core::replies::run_result::{Outcome, RunResult};
+use turnbridge_core::replies::run_result::{RunOutcome, RunResult};
 use turnbridge_core::replies::standing;
 use turnbridge_core::session::Session;
 use turnbridge_core::timestamp::Timestamp;
@@ -13,17 +13,17 @@ use turnbridge_system::random;
 
 /// The unfinished replies, each with its project.
 #[derive(Debug, Default)]
-pub struct Replies(Vec<Sent>);
+pub struct SentReplies(Vec<SentReply>);
 
 #[derive(Debug)]
-struct Sent {
+struct SentReply {
     reply: Reply,
     project: String,
     /// How far it had come when that was last told.
     state: &'static str,
 }
 
-impl Replies {
+impl SentReplies {
     /// Sends a reply. Returns a message for the user.
     pub fn send(
         &mut self,
@@ -45,7 +45,7 @@ impl Replies {
         match sent {
             Err(error) => format!("could not write the reply down: {error}"),
             Ok(reply) => {
-                self.0.push(Sent { reply, project: project.clone(), state: "received" });
+                self.0.push(SentReply { reply, project: project.clone(), state: "received" });
                 match daemon_control::is_running(paths) {
                     true => format!("sent to {project}"),
                     false => format!(
@@ -57,12 +57,13 @@ impl Replies {
     }
 
     /// Returns the news of one of them. The loop calls it once a second.
-    pub fn look(&mut self, paths: &StatePaths) -> Option<String> {
-        let news = |(index, sent): (usize, &mut Sent)| sent.look(paths).map(|news| (index, news));
+    pub fn next_news(&mut self, paths: &StatePaths) -> Option<String> {
+        let news =
+            |(index, sent): (usize, &mut SentReply)| sent.check(paths).map(|news| (index, news));
         let (index, news) = self.0.iter_mut().enumerate().find_map(news)?;
         Some(match news {
-            News::GoesOn(said) => said,
-            News::Ended(said) => {
+            ReplyNews::GoesOn(said) => said,
+            ReplyNews::Ended(said) => {
                 self.0.remove(index);
                 said
             }
@@ -70,48 +71,48 @@ impl Replies {
     }
 }
 
-const NOT_BEGUN: &str = Outcome::NotBegun.as_str();
+const NOT_BEGUN: &str = RunOutcome::NotBegun.as_str();
 
-enum News {
+enum ReplyNews {
     GoesOn(String),
     Ended(String),
 }
 
-impl Sent {
-    fn look(&mut self, paths: &StatePaths) -> Option<News> {
+impl SentReply {
+    fn check(&mut self, paths: &StatePaths) -> Option<ReplyNews> {
         let id = &self.reply.id;
         let pending = inbox::entry(paths, id).ok()?;
         // Read after the entry: whoever finishes a reply has written its result before.
         match inbox::read_result(paths, id) {
             // It may begin yet.
-            Some(result) if result.outcome == Outcome::NotBegun => {
+            Some(result) if result.outcome == RunOutcome::NotBegun => {
                 let is_new = self.state != NOT_BEGUN;
                 self.state = NOT_BEGUN;
-                return is_new.then(|| News::GoesOn(self.end(&result)));
+                return is_new.then(|| ReplyNews::GoesOn(self.end(&result)));
             }
-            Some(result) => return Some(News::Ended(self.end(&result))),
+            Some(result) => return Some(ReplyNews::Ended(self.end(&result))),
             // Cleared away.
             None if self.state == NOT_BEGUN => return None,
             None => {}
         }
         let Some(pending) = pending else {
             let state = standing::of_finished(&self.reply, None);
-            return Some(News::Ended(format!("the reply to {}: {state}", self.project)));
+            return Some(ReplyNews::Ended(format!("the reply to {}: {state}", self.project)));
         };
         let state = standing::of_pending(&pending);
         if state == self.state {
             return None;
         }
         self.state = state;
-        Some(News::GoesOn(format!("the reply to {} {}", self.project, so_far(state))))
+        Some(ReplyNews::GoesOn(format!("the reply to {} {}", self.project, so_far(state))))
     }
 
     fn end(&self, result: &RunResult) -> String {
         let project = &self.project;
         match (result.outcome, result.reason) {
-            (Outcome::Done, _) => format!("the reply to {project} was run"),
-            (Outcome::HandedOver, _) => format!("{project} has the reply where it is open"),
-            (Outcome::NotBegun, _) => {
+            (RunOutcome::Done, _) => format!("the reply to {project} was run"),
+            (RunOutcome::HandedOver, _) => format!("{project} has the reply where it is open"),
+            (RunOutcome::NotBegun, _) => {
                 format!("{project} has the reply in its queue, and has not begun it yet")
             }
             (outcome, Some(reason)) => {
@@ -156,17 +157,17 @@ mod tests {
         let paths = StatePaths::below(&hermetic.state_dir());
         let id = SessionId::parse("825c8529-ee09-4cb8-8902-dd785b12ca0a").unwrap();
         let session = Session::new(SessionKey::new(Agent::Codex, id), clock::now());
-        let mut replies = Replies::default();
+        let mut replies = SentReplies::default();
         replies.send(&paths, &session, "go on".to_owned(), clock::now());
-        assert_eq!(replies.look(&paths), None);
+        assert_eq!(replies.next_news(&paths), None);
         let id = inbox::entries(&paths).unwrap()[0].reply.id.clone();
-        inbox::mark_told(&paths, &id, ThreadMessage::Receipt).unwrap();
-        inbox::mark_told(&paths, &id, ThreadMessage::AfterAbort).unwrap();
-        insta::assert_snapshot!(replies.look(&paths).unwrap(), @"the reply to - waits: the last turn in the open Codex CLI was interrupted; it runs after the next prompt there, or when that CLI has been quit");
-        assert_eq!(replies.look(&paths), None, "once");
-        inbox::save_result(&paths, &id, &RunResult::new(Outcome::Done, clock::now())).unwrap();
-        assert_eq!(replies.look(&paths).as_deref(), Some("the reply to - was run"));
-        assert_eq!(replies.look(&paths), None);
+        inbox::mark_message_sent(&paths, &id, ThreadMessage::Receipt).unwrap();
+        inbox::mark_message_sent(&paths, &id, ThreadMessage::AfterAbort).unwrap();
+        insta::assert_snapshot!(replies.next_news(&paths).unwrap(), @"the reply to - waits: the last turn in the open Codex CLI was interrupted; it runs after the next prompt there, or when that CLI has been quit");
+        assert_eq!(replies.next_news(&paths), None, "once");
+        inbox::save_result(&paths, &id, &RunResult::new(RunOutcome::Done, clock::now())).unwrap();
+        assert_eq!(replies.next_news(&paths).as_deref(), Some("the reply to - was run"));
+        assert_eq!(replies.next_news(&paths), None);
     }
 
     #[test]
@@ -175,21 +176,21 @@ mod tests {
         let paths = StatePaths::below(&hermetic.state_dir());
         let id = SessionId::parse("825c8529-ee09-4cb8-8902-dd785b12ca0a").unwrap();
         let session = Session::new(SessionKey::new(Agent::Codex, id), clock::now());
-        let mut replies = Replies::default();
+        let mut replies = SentReplies::default();
         replies.send(&paths, &session, "go on".to_owned(), clock::now());
         let id = inbox::entries(&paths).unwrap()[0].reply.id.clone();
         let ended = |outcome| {
             inbox::save_result(&paths, &id, &RunResult::new(outcome, clock::now())).unwrap();
         };
-        ended(Outcome::NotBegun);
-        let said = replies.look(&paths).unwrap();
+        ended(RunOutcome::NotBegun);
+        let said = replies.next_news(&paths).unwrap();
         assert_eq!(said, "- has the reply in its queue, and has not begun it yet");
-        assert_eq!(replies.look(&paths), None);
+        assert_eq!(replies.next_news(&paths), None);
         inbox::finish(&paths, &id).unwrap();
-        assert_eq!(replies.look(&paths), None);
-        ended(Outcome::HandedOver);
-        assert_eq!(replies.look(&paths).as_deref(), Some("- has the reply where it is open"));
-        assert_eq!(replies.look(&paths), None);
+        assert_eq!(replies.next_news(&paths), None);
+        ended(RunOutcome::HandedOver);
+        assert_eq!(replies.next_news(&paths).as_deref(), Some("- has the reply where it is open"));
+        assert_eq!(replies.next_news(&paths), None);
     }
 
     /// It has no result of its own.
@@ -199,11 +200,11 @@ mod tests {
         let paths = StatePaths::below(&hermetic.state_dir());
         let id = SessionId::parse("825c8529-ee09-4cb8-8902-dd785b12ca0a").unwrap();
         let session = Session::new(SessionKey::new(Agent::Claude, id), clock::now());
-        let mut replies = Replies::default();
+        let mut replies = SentReplies::default();
         replies.send(&paths, &session, "/clear".to_owned(), clock::now());
         let id = inbox::entries(&paths).unwrap()[0].reply.id.clone();
         inbox::finish(&paths, &id).unwrap();
-        assert_eq!(replies.look(&paths).as_deref(), Some("the reply to -: refused"));
-        assert_eq!(replies.look(&paths), None);
+        assert_eq!(replies.next_news(&paths).as_deref(), Some("the reply to -: refused"));
+        assert_eq!(replies.next_news(&paths), None);
     }
 }

@@ -11,22 +11,22 @@ use turnbridge_core::ids::SessionKey;
 use turnbridge_store::clock;
 use turnbridge_store::paths::{StatePaths, claude_config_dir};
 use turnbridge_store::state::pane_store;
-use turnbridge_system::focus::{Done, Focused};
+use turnbridge_system::focus::{FocusAction, Focused};
 use turnbridge_system::observe::current_sessions::current_session;
-use turnbridge_system::observe::session_follower::{Change, Schedule, SessionFollower};
+use turnbridge_system::observe::session_follower::{Schedule, SessionChange, SessionFollower};
 
 use super::bell::Bell;
 use super::key::Key;
 use super::last_turns::last_turns;
-use super::model::{Effect, Model, Shown};
-use super::reply::Replies;
-use super::terminal::Screen;
-use super::view::{self, Look};
+use super::model::{SessionFilter, WatchEffect, WatchModel};
+use super::reply::SentReplies;
+use super::terminal::WatchScreen;
+use super::view::{self, ViewStyle};
 use crate::session_views::table;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-enum Event {
+enum WatchEvent {
     Key(Key),
     Pasted(String),
     Resized,
@@ -37,22 +37,23 @@ enum Event {
     End,
 }
 
-pub fn run(paths: StatePaths, shown: Shown) -> Result<()> {
-    let look = Look { color: table::Look::of_stdout().color };
-    let mut screen = Screen::open()?;
+pub fn run(paths: StatePaths, shown: SessionFilter) -> Result<()> {
+    let look = ViewStyle { color: table::TableStyle::of_stdout().color };
+    let mut screen = WatchScreen::open()?;
     let (events, happened) = channel();
     listen(&events)?;
     let ring = events.clone();
-    let bell = Bell::new(paths.sessions_dir(), move |key| drop(ring.send(Event::Changed(key))));
+    let bell =
+        Bell::new(paths.sessions_dir(), move |key| drop(ring.send(WatchEvent::Changed(key))));
     let follower = SessionFollower::new(paths.clone(), claude_config_dir(), Schedule::WATCH);
-    let mut watch = Watch {
+    let mut watch = WatchLoop {
         paths,
         look,
         events,
         bell,
         follower,
-        model: Model::new(shown),
-        replies: Replies::default(),
+        model: WatchModel::new(shown),
+        replies: SentReplies::default(),
         turns_of: None,
         rows: 0,
     };
@@ -60,22 +61,22 @@ pub fn run(paths: StatePaths, shown: Shown) -> Result<()> {
 }
 
 /// Forwards keys and signals as events.
-fn listen(events: &Sender<Event>) -> Result<()> {
+fn listen(events: &Sender<WatchEvent>) -> Result<()> {
     let ended = events.clone();
-    ctrlc::set_handler(move || drop(ended.send(Event::End)))
+    ctrlc::set_handler(move || drop(ended.send(WatchEvent::End)))
         .context("could not listen for signals")?;
     let typed = events.clone();
     let read = move || {
         loop {
             let event = match event::read() {
-                Ok(TerminalEvent::Key(key)) => Key::of(key).map(Event::Key),
-                Ok(TerminalEvent::Paste(text)) => Some(Event::Pasted(text)),
-                Ok(TerminalEvent::Resize(..)) => Some(Event::Resized),
+                Ok(TerminalEvent::Key(key)) => Key::of(key).map(WatchEvent::Key),
+                Ok(TerminalEvent::Paste(text)) => Some(WatchEvent::Pasted(text)),
+                Ok(TerminalEvent::Resize(..)) => Some(WatchEvent::Resized),
                 Ok(_) => None,
-                Err(_) => Some(Event::End),
+                Err(_) => Some(WatchEvent::End),
             };
             let Some(event) = event else { continue };
-            let is_end = matches!(event, Event::End);
+            let is_end = matches!(event, WatchEvent::End);
             if typed.send(event).is_err() || is_end {
                 return;
             }
@@ -88,26 +89,26 @@ fn listen(events: &Sender<Event>) -> Result<()> {
     Ok(())
 }
 
-struct Watch {
+struct WatchLoop {
     paths: StatePaths,
-    look: Look,
-    events: Sender<Event>,
+    look: ViewStyle,
+    events: Sender<WatchEvent>,
     bell: Bell,
     follower: SessionFollower,
-    model: Model,
-    replies: Replies,
+    model: WatchModel,
+    replies: SentReplies,
     /// The session whose turns the model contains.
     turns_of: Option<SessionKey>,
     rows: usize,
 }
 
-enum Going {
+enum LoopControl {
     On,
     End,
 }
 
-impl Watch {
-    fn run(&mut self, screen: &mut Screen, happened: &Receiver<Event>) -> Result<()> {
+impl WatchLoop {
+    fn run(&mut self, screen: &mut WatchScreen, happened: &Receiver<WatchEvent>) -> Result<()> {
         let first = self.follower.changes(clock::now());
         self.apply(first);
         self.model.set_panes(pane_store::read(&self.paths));
@@ -126,7 +127,7 @@ impl Watch {
                 Ok(event) => {
                     is_changed = true;
                     for event in std::iter::once(event).chain(happened.try_iter()) {
-                        if let Going::End = self.take(event, screen)? {
+                        if let LoopControl::End = self.handle(event, screen)? {
                             return Ok(());
                         }
                     }
@@ -144,22 +145,22 @@ impl Watch {
         }
     }
 
-    fn take(&mut self, event: Event, screen: &mut Screen) -> Result<Going> {
+    fn handle(&mut self, event: WatchEvent, screen: &mut WatchScreen) -> Result<LoopControl> {
         match event {
-            Event::End => return Ok(Going::End),
-            Event::Resized => screen.forget().context("could not draw on the terminal")?,
-            Event::Say(text) => self.model.say(text),
-            Event::Pasted(text) => self.model.paste(&text),
-            Event::Changed(key) => {
+            WatchEvent::End => return Ok(LoopControl::End),
+            WatchEvent::Resized => screen.forget().context("could not draw on the terminal")?,
+            WatchEvent::Say(text) => self.model.say(text),
+            WatchEvent::Pasted(text) => self.model.paste(&text),
+            WatchEvent::Changed(key) => {
                 let change = self.follower.read(&key, clock::now());
                 self.apply(change.into_iter().collect());
             }
-            Event::Key(key) => match self.model.press(key) {
+            WatchEvent::Key(key) => match self.model.press(key) {
                 None => {}
-                Some(Effect::Quit) => return Ok(Going::End),
-                Some(Effect::Copy(text)) => screen.copy(&text)?,
-                Some(Effect::Focus(key)) => self.focus(key),
-                Some(Effect::Reply { to, text }) => {
+                Some(WatchEffect::Quit) => return Ok(LoopControl::End),
+                Some(WatchEffect::Copy(text)) => screen.copy(&text)?,
+                Some(WatchEffect::Focus(key)) => self.focus(key),
+                Some(WatchEffect::Reply { to, text }) => {
                     if let Some(session) = self.model.session(&to) {
                         let said = self.replies.send(&self.paths, session, text, clock::now());
                         self.model.say(said);
@@ -167,7 +168,7 @@ impl Watch {
                 }
             },
         }
-        Ok(Going::On)
+        Ok(LoopControl::On)
     }
 
     /// Polls for changes. Returns whether there are any.
@@ -177,18 +178,18 @@ impl Watch {
         let mut is_changed = !changes.is_empty();
         self.apply(changes);
         is_changed |= self.model.set_panes(pane_store::read(&self.paths));
-        if let Some(said) = self.replies.look(&self.paths) {
+        if let Some(said) = self.replies.next_news(&self.paths) {
             self.model.say(said);
             is_changed = true;
         }
         is_changed
     }
 
-    fn apply(&mut self, changes: Vec<Change>) {
+    fn apply(&mut self, changes: Vec<SessionChange>) {
         // A turn is recorded before its session's file is written.
-        let is_chosen = |change: &Change| match change {
-            Change::Session(session) => self.model.chosen_key() == Some(&session.key),
-            Change::Removed(_) => false,
+        let is_chosen = |change: &SessionChange| match change {
+            SessionChange::Session(session) => self.model.chosen_key() == Some(&session.key),
+            SessionChange::Removed(_) => false,
         };
         if changes.iter().any(is_chosen) {
             self.turns_of = None;
@@ -196,7 +197,7 @@ impl Watch {
         self.model.apply(changes);
     }
 
-    fn draw(&mut self, screen: &mut Screen) -> Result<()> {
+    fn draw(&mut self, screen: &mut WatchScreen) -> Result<()> {
         if self.turns_of.as_ref() != self.model.chosen_key() {
             self.turns_of = self.model.chosen_key().cloned();
             if let Some(key) = self.turns_of.clone() {
@@ -228,7 +229,7 @@ impl Watch {
         let (said, paths) = (self.events.clone(), self.paths.clone());
         let focus = move || {
             // The receiver is gone after the view's end.
-            let _ = said.send(Event::Say(focus(&paths, &key)));
+            let _ = said.send(WatchEvent::Say(focus(&paths, &key)));
         };
         let started = std::thread::Builder::new().name("focus".to_owned()).spawn(focus);
         if let Err(error) = started {
@@ -250,19 +251,19 @@ fn focus(paths: &StatePaths, key: &SessionKey) -> String {
 
 fn what_was_done(focused: &Focused) -> String {
     let text = match (&focused.done, focused.agent) {
-        (Done::Switched(pane), _) => {
+        (FocusAction::Switched(pane), _) => {
             return format!("switched to its pane in {}", pane.terminal());
         }
-        (Done::Opened(pane), _) => {
+        (FocusAction::Opened(pane), _) => {
             return format!("resumed in a new tab or window of {}", pane.terminal());
         }
-        (Done::OnlyCommand, _) if !focused.is_open => {
+        (FocusAction::OnlyCommand, _) if !focused.is_open => {
             "no terminal could be opened for it; y copies the command that resumes it"
         }
-        (Done::OnlyCommand, agent) if agent.may_be_open_twice() => {
+        (FocusAction::OnlyCommand, agent) if agent.may_be_open_twice() => {
             "its pane is not known; y copies the command that resumes it"
         }
-        (Done::OnlyCommand, agent) => {
+        (FocusAction::OnlyCommand, agent) => {
             return format!(
                 "its pane is not known: go there, or close {} there; y copies the command that resumes it",
                 agent.product_name()
@@ -281,7 +282,7 @@ mod tests {
 
     #[test]
     fn what_focus_has_done_is_said_in_one_line() {
-        let said = |done: Done, agent: Agent, is_open: bool| {
+        let said = |done: FocusAction, agent: Agent, is_open: bool| {
             let session_id = SessionId::parse("825c8529-ee09-4cb8-8902-dd785b12ca0a").unwrap();
             let command = ResumeCommand { folder: "/p".to_owned(), argv: Vec::new(), home: None };
             what_was_done(&Focused { done, command, is_open, agent, session_id })
@@ -294,16 +295,16 @@ mod tests {
             };
             Pane::of(variable).unwrap()
         };
-        let switched = said(Done::Switched(pane()), Agent::Claude, true);
+        let switched = said(FocusAction::Switched(pane()), Agent::Claude, true);
         assert_eq!(switched, "switched to its pane in tmux");
-        let opened = said(Done::Opened(pane()), Agent::Claude, true);
+        let opened = said(FocusAction::Opened(pane()), Agent::Claude, true);
         assert_eq!(opened, "resumed in a new tab or window of tmux");
-        let printed = said(Done::OnlyCommand, Agent::Claude, true);
+        let printed = said(FocusAction::OnlyCommand, Agent::Claude, true);
         assert_eq!(printed, "its pane is not known; y copies the command that resumes it");
-        assert!(said(Done::OnlyCommand, Agent::Codex, true).contains("close Codex there"));
+        assert!(said(FocusAction::OnlyCommand, Agent::Codex, true).contains("close Codex there"));
         // An ended session is in no pane.
         for agent in Agent::ALL {
-            let ended = said(Done::OnlyCommand, agent, false);
+            let ended = said(FocusAction::OnlyCommand, agent, false);
             assert!(ended.starts_with("no terminal could be opened for it;"), "{ended}");
         }
     }

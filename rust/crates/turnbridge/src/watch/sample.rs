@@ -6,10 +6,10 @@ use turnbridge_core::ids::{Agent, SessionId, SessionKey};
 use turnbridge_core::session::event::ProcessKey;
 use turnbridge_core::session::turn_record::TurnRecord;
 use turnbridge_core::session::{
-    Activity, Detail, Ended, Host, Prompt, Run, Session, State, Turn, Wait,
+    Activity, Detail, Prompt, Run, RunEnvironment, Session, SessionEnd, State, Turn, Wait,
 };
 use turnbridge_core::timestamp::Timestamp;
-use turnbridge_system::observe::session_follower::Change;
+use turnbridge_system::observe::session_follower::SessionChange;
 
 /// A time at which a blinking dot is on.
 pub const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
@@ -21,7 +21,7 @@ pub fn session(number: u32, project: &str, state: State, seconds: u64) -> Sessio
     session.cwd = Some(format!("/home/user/{project}"));
     session.model = Some("opus".to_owned());
     let wait = Wait { tool: Some("Bash".to_owned()), ..Wait::default() };
-    let ended = Ended { at: since, reason: "other".to_owned() };
+    let ended = SessionEnd { at: since, reason: "other".to_owned() };
     session.runs.push(Run {
         process: ProcessKey { pid: 1, start: 1 },
         started_at: since,
@@ -41,7 +41,7 @@ pub fn session(number: u32, project: &str, state: State, seconds: u64) -> Sessio
             ..Turn::default()
         },
         background_tasks: Vec::new(),
-        host: Host::default(),
+        host: RunEnvironment::default(),
         ended: (state == State::Stopped).then_some(ended),
     });
     session
@@ -60,8 +60,8 @@ pub fn key(number: u32) -> SessionKey {
     SessionKey::new(agent, id)
 }
 
-pub fn changes(sessions: impl IntoIterator<Item = Session>) -> Vec<Change> {
-    sessions.into_iter().map(|session| Change::Session(Box::new(session))).collect()
+pub fn changes(sessions: impl IntoIterator<Item = Session>) -> Vec<SessionChange> {
+    sessions.into_iter().map(|session| SessionChange::Session(Box::new(session))).collect()
 }
 
 pub fn turn(prompt: &str, answer: &str, seconds_ago: u64) -> TurnRecord {

@@ -21,12 +21,12 @@ use crate::failure::hinted;
 /// Whether the terminal must be restored.
 static IS_OURS: AtomicBool = AtomicBool::new(false);
 
-pub struct Screen {
+pub struct WatchScreen {
     terminal: Terminal<CrosstermBackend<Stdout>>,
 }
 
-impl Screen {
-    pub fn open() -> Result<Screen> {
+impl WatchScreen {
+    pub fn open() -> Result<WatchScreen> {
         let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         if is_dumb || !io::stdin().is_terminal() || !io::stdout().is_terminal() {
             return Err(hinted(
@@ -40,7 +40,7 @@ impl Screen {
             .and_then(|()| execute!(io::stdout(), EnterAlternateScreen, EnableBracketedPaste))
             .and_then(|()| Terminal::new(CrosstermBackend::new(io::stdout())));
         match opened {
-            Ok(terminal) => Ok(Screen { terminal }),
+            Ok(terminal) => Ok(WatchScreen { terminal }),
             Err(error) => {
                 restore();
                 Err(error).context("could not take over the terminal")
@@ -69,7 +69,7 @@ impl Screen {
     }
 }
 
-impl Drop for Screen {
+impl Drop for WatchScreen {
     fn drop(&mut self) {
         restore();
     }

@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use testkit::wait_until;
 
-use crate::board::site::{PATIENCE, Site};
+use crate::board::site::{BoardSite, TIMEOUT};
 use crate::support::world::World;
 
 const REPLY: &str = "11111111-2222-4333-8444-555555555551";
@@ -18,7 +18,7 @@ const REPLY: &str = "11111111-2222-4333-8444-555555555551";
 /// A running demo, and its board.
 struct Demo {
     child: Child,
-    site: Site,
+    site: BoardSite,
     /// All files of its user before the start.
     before: BTreeMap<PathBuf, Vec<u8>>,
 }
@@ -33,7 +33,7 @@ impl Demo {
         let mut child = command.spawn().unwrap();
         let mut url = String::new();
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut url).unwrap();
-        Demo { child, site: Site::at(world, &url), before }
+        Demo { child, site: BoardSite::at(world, &url), before }
     }
 
     #[track_caller]
@@ -44,7 +44,7 @@ impl Demo {
     /// Waits for such a session, and returns its id.
     #[track_caller]
     fn wait_for(&self, tool: &str, state: &str, detail: &Value) -> String {
-        wait_until(PATIENCE, &format!("a session of {tool}: {state} {detail}"), || {
+        wait_until(TIMEOUT, &format!("a session of {tool}: {state} {detail}"), || {
             let is_it = |card: &Value| {
                 card["tool"] == tool && card["state"] == state && card["detail"] == *detail
             };
@@ -96,7 +96,7 @@ fn a_reply_is_answered_by_either_agent_with_its_own_words_and_the_card_stays() {
         let order = json!({ "id": id, "tool": tool, "session_id": session, "text": text });
         assert_eq!(demo.site.post("/api/replies", &order).json()["accepted"], true);
         let shown = || demo.site.get(&format!("/api/sessions/{tool}/{session}")).json();
-        wait_until(PATIENCE, "a reply that is done", || {
+        wait_until(TIMEOUT, "a reply that is done", || {
             (shown()["replies"][0]["state"] == "done").then_some(())
         });
         let shown = shown();
@@ -121,7 +121,7 @@ fn nothing_is_left_of_it_and_nothing_of_the_users_has_changed() {
             json!({ "id": REPLY, "tool": "claude", "session_id": session, "text": "go on" });
         demo.site.post("/api/replies", &order).json();
         // In the middle of an answer.
-        wait_until(PATIENCE, "a run", || {
+        wait_until(TIMEOUT, "a run", || {
             let shown = demo.site.get(&format!("/api/sessions/claude/{session}")).json();
             (shown["open_turn"]["prompt"] == "go on").then_some(())
         });
@@ -148,7 +148,7 @@ fn its_daemon_and_its_agents_end_even_when_it_is_killed() {
     demo.wait_for("codex", "working", &Value::Null);
     demo.signal(Signal::KILL);
     demo.child.wait().unwrap();
-    wait_until(PATIENCE, "the end of all", || processes(&root).is_empty().then_some(()));
+    wait_until(TIMEOUT, "the end of all", || processes(&root).is_empty().then_some(()));
     assert!(std::net::TcpStream::connect(("127.0.0.1", demo.site.port)).is_err());
 }
 

@@ -8,24 +8,24 @@ use std::time::Duration;
 use serde_json::Value;
 use testkit::{StandIn, Tmux, skipped, wait_until};
 
-use crate::board::site::{Site, WITHOUT_SLACK};
+use crate::board::site::{BoardSite, WITHOUT_SLACK};
 use crate::schemas;
 use crate::support::world::{World, feed};
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 const FIRST: &str = "825c8529-ee09-4cb8-8902-dd785b12ca0a";
 const SECOND: &str = "925c8529-ee09-4cb8-8902-dd785b12ca0a";
 
 /// Two windows with one agent each, the second in front.
-struct Desk {
+struct TwoWindows {
     tmux: Tmux,
     world: World,
     claude: StandIn,
 }
 
-impl Desk {
+impl TwoWindows {
     /// Returns `None` without tmux.
-    fn new() -> Option<Desk> {
+    fn new() -> Option<TwoWindows> {
         if std::process::Command::new("tmux").arg("-V").output().is_err() {
             skipped("no tmux");
             return None;
@@ -42,9 +42,11 @@ impl Desk {
         command.envs(variables).arg(agent(&world, FIRST));
         let tmux = Tmux::start(&world.hermetic, &command);
         tmux.run(&["new-window", "--", "/bin/sh", &agent(&world, SECOND)]);
-        let desk = Desk { tmux, world, claude };
-        wait_until(PATIENCE, "two sessions", || (desk.world.sessions().len() == 2).then_some(()));
-        Some(desk)
+        let two_windows = TwoWindows { tmux, world, claude };
+        wait_until(TIMEOUT, "two sessions", || {
+            (two_windows.world.sessions().len() == 2).then_some(())
+        });
+        Some(two_windows)
     }
 
     #[track_caller]
@@ -84,21 +86,21 @@ fn agent(world: &World, id: &str) -> String {
 
 #[test]
 fn kt_74_focus_lands_in_the_pane_of_the_session() {
-    let Some(desk) = Desk::new() else { return };
-    assert_eq!(desk.front(), "1");
-    let done = desk.focus(&[&FIRST[..8]]);
+    let Some(two_windows) = TwoWindows::new() else { return };
+    assert_eq!(two_windows.front(), "1");
+    let done = two_windows.focus(&[&FIRST[..8]]);
     assert_eq!((&done["done"], &done["terminal"]), (&"switched".into(), &"tmux".into()));
-    assert_eq!(desk.front(), "0");
-    desk.focus(&[SECOND]);
-    assert_eq!(desk.front(), "1");
-    assert!(desk.claude.calls().is_empty());
+    assert_eq!(two_windows.front(), "0");
+    two_windows.focus(&[SECOND]);
+    assert_eq!(two_windows.front(), "1");
+    assert!(two_windows.claude.calls().is_empty());
 }
 
 /// The function behind the board's "Go to terminal".
 #[test]
 fn kt_74_the_board_lands_in_the_pane_of_the_session() {
-    let Some(Desk { tmux, world, claude }) = Desk::new() else { return };
-    let site = Site::with(world, WITHOUT_SLACK);
+    let Some(TwoWindows { tmux, world, claude }) = TwoWindows::new() else { return };
+    let site = BoardSite::with(world, WITHOUT_SLACK);
     let focus = |id: &str| {
         site.post("/api/focus", &serde_json::json!({ "tool": "claude", "session_id": id }))
     };
@@ -116,34 +118,34 @@ fn kt_74_the_board_lands_in_the_pane_of_the_session() {
 /// TV-27.
 #[test]
 fn kt_74_a_session_that_has_ended_is_resumed_in_a_new_window() {
-    let Some(desk) = Desk::new() else { return };
-    desk.tmux.run(&["send-keys", "-t", ":0", "Enter"]);
-    wait_until(PATIENCE, "its end", || {
-        let sessions = desk.world.sessions();
+    let Some(two_windows) = TwoWindows::new() else { return };
+    two_windows.tmux.run(&["send-keys", "-t", ":0", "Enter"]);
+    wait_until(TIMEOUT, "its end", || {
+        let sessions = two_windows.world.sessions();
         sessions.iter().any(|session| session["state"] == "stopped").then_some(())
     });
-    let done = desk.focus(&[FIRST]);
+    let done = two_windows.focus(&[FIRST]);
     assert_eq!(done["done"], "opened", "{done}");
-    assert_eq!(desk.front(), "2");
-    let folder = desk.world.hermetic.project();
-    desk.tmux.wait_for(&format!("resumed in {}", folder.display()), PATIENCE);
-    assert_eq!(desk.claude.calls(), [["-r", FIRST].map(str::to_owned).to_vec()]);
+    assert_eq!(two_windows.front(), "2");
+    let folder = two_windows.world.hermetic.project();
+    two_windows.tmux.wait_for(&format!("resumed in {}", folder.display()), TIMEOUT);
+    assert_eq!(two_windows.claude.calls(), [["-r", FIRST].map(str::to_owned).to_vec()]);
 }
 
 /// An agent finds its sessions in its own folder only, and a new tab has the variables of the terminal.
 #[test]
 fn a_session_is_resumed_with_the_home_of_its_agent() {
-    let Some(desk) = Desk::new() else { return };
-    let bin = desk.world.hermetic.root().join("bin");
-    let seen = desk.world.hermetic.root().join("seen");
+    let Some(two_windows) = TwoWindows::new() else { return };
+    let bin = two_windows.world.hermetic.root().join("bin");
+    let seen = two_windows.world.hermetic.root().join("seen");
     let tell = format!(
         "echo \"${{CLAUDE_CONFIG_DIR-none}}|$CODEX_HOME|$*\" >> '{}'; exec sleep 600",
         seen.display()
     );
     let _agents = ["claude", "codex"].map(|name| StandIn::new(&bin, name, &tell));
     let thread = "01a1e176-ae20-78d1-8f3a-b37611a5645c";
-    let folder = desk.world.hermetic.project();
-    let other = desk.world.hermetic.root().join("another home");
+    let folder = two_windows.world.hermetic.project();
+    let other = two_windows.world.hermetic.root().join("another home");
     let rollout = other.join(format!("sessions/2026/11/18/rollout-{thread}.jsonl"));
     let ended = |id: &str, arguments: &[&str], transcript: Option<&Path>, home: Option<&Path>| {
         for event in ["SessionStart", "SessionEnd"] {
@@ -151,7 +153,7 @@ fn a_session_is_resumed_with_the_home_of_its_agent() {
                 "session_id": id, "cwd": folder, "hook_event_name": event, "reason": "other",
                 "source": "startup", "transcript_path": transcript,
             });
-            let mut hook = desk.world.command("turnbridge-status");
+            let mut hook = two_windows.world.command("turnbridge-status");
             hook.args(arguments).env_remove("CLAUDE_CONFIG_DIR");
             hook.envs(home.map(|folder| ("CLAUDE_CONFIG_DIR", folder)));
             assert!(feed(hook, payload.to_string().as_bytes()).status.success());
@@ -163,7 +165,8 @@ fn a_session_is_resumed_with_the_home_of_its_agent() {
     ended(elsewhere, &["--origin", "plugin"], None, Some(&other));
     ended(thread, &["--tool", "codex"], Some(&rollout), None);
     let quoted = format!("'{}'", other.display());
-    let usual = [desk.world.hermetic.claude_config_dir(), desk.world.hermetic.codex_home()];
+    let usual =
+        [two_windows.world.hermetic.claude_config_dir(), two_windows.world.hermetic.codex_home()];
     let [claude_home, codex_home] = usual.map(|home| home.display().to_string());
     let other = other.display().to_string();
     for (id, line, environment, told) in [
@@ -186,16 +189,17 @@ fn a_session_is_resumed_with_the_home_of_its_agent() {
             format!("{claude_home}|{other}|resume {thread}"),
         ),
     ] {
-        let printed = desk.focus(&["--print", id]);
+        let printed = two_windows.focus(&["--print", id]);
         assert_eq!(printed["command"], format!("cd {} && {line}", folder.display()));
         assert_eq!(printed["environment"], environment);
-        let pane = desk.tmux.run(&["display-message", "-p", "#{socket_path},#{pid},0 #{pane_id}"]);
+        let pane =
+            two_windows.tmux.run(&["display-message", "-p", "#{socket_path},#{pid},0 #{pane_id}"]);
         let (socket, pane) = pane.trim().split_once(' ').unwrap();
-        let mut command = desk.world.command("turnbridge");
+        let mut command = two_windows.world.command("turnbridge");
         command.args(["focus", id]).env("TMUX", socket).env("TMUX_PANE", pane);
         let output = feed(command, b"");
         assert_eq!(output.stdout, b"resumed in a new tab or window of tmux\n", "{output:?}");
-        wait_until(PATIENCE, &told, || {
+        wait_until(TIMEOUT, &told, || {
             let seen = fs::read_to_string(&seen).unwrap_or_default();
             seen.lines().any(|line| line == told).then_some(())
         });
@@ -227,19 +231,21 @@ fn kt_74_where_no_terminal_can_be_told_the_command_is_printed() {
 /// Only one process can have a thread open; a second `codex resume` would disturb the first.
 #[test]
 fn kt_85_a_codex_that_is_open_in_an_unknown_pane_is_not_resumed_a_second_time() {
-    let Some(desk) = Desk::new() else { return };
-    let codex = StandIn::new(&desk.world.hermetic.root().join("bin"), "codex", "exec sleep 600");
+    let Some(two_windows) = TwoWindows::new() else { return };
+    let codex =
+        StandIn::new(&two_windows.world.hermetic.root().join("bin"), "codex", "exec sleep 600");
     // This process is the agent, and it is in no pane.
     let thread = "01a1e176-ae20-78d1-8f3a-b37611a5645c";
-    let folder = desk.world.hermetic.project();
+    let folder = two_windows.world.hermetic.project();
     let start = serde_json::json!({
         "session_id": thread, "cwd": folder, "hook_event_name": "SessionStart", "source": "startup",
     });
-    desk.world.hook("turnbridge-status", &["--tool", "codex"], start.to_string().as_bytes());
+    two_windows.world.hook("turnbridge-status", &["--tool", "codex"], start.to_string().as_bytes());
     // In tmux, where a new window would be possible.
-    let pane = desk.tmux.run(&["display-message", "-p", "#{socket_path},#{pid},0 #{pane_id}"]);
+    let pane =
+        two_windows.tmux.run(&["display-message", "-p", "#{socket_path},#{pid},0 #{pane_id}"]);
     let (socket, pane) = pane.trim().split_once(' ').unwrap();
-    let mut command = desk.world.command("turnbridge");
+    let mut command = two_windows.world.command("turnbridge");
     command.args(["focus", "--json", thread]).env("TMUX", socket).env("TMUX_PANE", pane);
     let output = feed(command, b"");
     assert!(output.status.success(), "{output:?}");
@@ -252,7 +258,7 @@ fn kt_85_a_codex_that_is_open_in_an_unknown_pane_is_not_resumed_a_second_time() 
         note,
         "note: Codex has it open in a pane that is not known: go there, or close it there first\n"
     );
-    assert_eq!(desk.tmux.run(&["list-windows"]).lines().count(), 2);
+    assert_eq!(two_windows.tmux.run(&["list-windows"]).lines().count(), 2);
     assert!(codex.calls().is_empty());
 }
 
@@ -260,24 +266,30 @@ fn kt_85_a_codex_that_is_open_in_an_unknown_pane_is_not_resumed_a_second_time() 
 #[cfg(not(windows))]
 #[test]
 fn kt_85_a_thread_that_a_codex_has_opened_without_a_turn_is_not_resumed_a_second_time() {
-    let Some(desk) = Desk::new() else { return };
-    let codex = StandIn::new(&desk.world.hermetic.root().join("bin"), "codex", "exec sleep 600");
+    let Some(two_windows) = TwoWindows::new() else { return };
+    let codex =
+        StandIn::new(&two_windows.world.hermetic.root().join("bin"), "codex", "exec sleep 600");
     let thread = "01a1e176-ae20-78d1-8f3a-b37611a5645c";
-    let folder = desk.world.hermetic.project();
+    let folder = two_windows.world.hermetic.project();
     for event in ["SessionStart", "SessionEnd"] {
         let payload = serde_json::json!({
             "session_id": thread, "cwd": folder, "hook_event_name": event, "reason": "other",
         });
-        desk.world.hook("turnbridge-status", &["--tool", "codex"], payload.to_string().as_bytes());
+        two_windows.world.hook(
+            "turnbridge-status",
+            &["--tool", "codex"],
+            payload.to_string().as_bytes(),
+        );
     }
-    let locks = desk.world.hermetic.codex_home().join("thread-writer-locks");
+    let locks = two_windows.world.hermetic.codex_home().join("thread-writer-locks");
     std::fs::create_dir_all(&locks).unwrap();
     let terminal = std::fs::File::create(locks.join(format!("{thread}.lock"))).unwrap();
     terminal.try_lock().unwrap();
-    let pane = desk.tmux.run(&["display-message", "-p", "#{socket_path},#{pid},0 #{pane_id}"]);
+    let pane =
+        two_windows.tmux.run(&["display-message", "-p", "#{socket_path},#{pid},0 #{pane_id}"]);
     let (socket, pane) = pane.trim().split_once(' ').unwrap();
     let focus = || {
-        let mut command = desk.world.command("turnbridge");
+        let mut command = two_windows.world.command("turnbridge");
         command.args(["focus", "--json", thread]).env("TMUX", socket).env("TMUX_PANE", pane);
         let output = feed(command, b"");
         assert!(output.status.success(), "{output:?}");
@@ -293,7 +305,7 @@ fn kt_85_a_thread_that_a_codex_has_opened_without_a_turn_is_not_resumed_a_second
 /// The board's response to "Go to terminal" in this case.
 #[test]
 fn where_no_terminal_can_be_told_the_board_gives_the_command() {
-    let site = Site::start();
+    let site = BoardSite::start();
     site.turn("go");
     let order = serde_json::json!({ "tool": "claude", "session_id": FIRST });
     let answer = site.post("/api/focus", &order).json();
@@ -311,7 +323,7 @@ fn where_no_terminal_can_be_told_the_board_gives_the_command() {
 #[cfg(not(windows))]
 #[test]
 fn kt_85_the_board_gives_no_command_while_a_codex_has_the_thread_open_in_an_unknown_pane() {
-    let site = Site::start();
+    let site = BoardSite::start();
     let thread = "01a1e176-ae20-78d1-8f3a-b37611a5645c";
     let folder = site.world.hermetic.project();
     for event in ["SessionStart", "SessionEnd"] {

@@ -14,22 +14,22 @@ use turnbridge_store::state::{heard, outbox, pending_turns};
 
 use crate::support::world::{SESSION, World, payload};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A world with a session, a notice that waits for Slack, and a forged reply in the inbox.
-struct Scene {
+struct FolderTrustWorld {
     world: World,
     slack: SlackApi,
     agent: StandIn,
 }
 
-impl Scene {
-    fn new() -> Scene {
+impl FolderTrustWorld {
+    fn new() -> FolderTrustWorld {
         let slack = SlackApi::start(SlackSetup::default());
-        let world = World::new().with("TURNBRIDGE_SLACK_HASTE", "20");
+        let world = World::new().with("TURNBRIDGE_SLACK_TIME_SCALE", "20");
         let agent = StandIn::new(&world.hermetic.root().join("bin"), "claude", "exit 0");
         world.status(&payload("UserPromptSubmit", json!({"prompt": "go"})));
-        let scene = Scene { world, slack, agent };
+        let scene = FolderTrustWorld { world, slack, agent };
         scene.world.configure(&format!(
             "[slack]\nbot_token = \"xoxb-loopback-bot\"\napi_url = \"{}\"\n\
              [destinations.dm]\ntarget_user_id = \"U0OWNER\"\n[gate]\nenabled = false\n\
@@ -139,7 +139,7 @@ fn chmod(path: &Path, mode: u32) {
 #[test]
 fn a_state_folder_that_others_can_write_to_is_refused_by_every_program() {
     for folder in ["", "inbox", "outbox", "sessions", "turns", "pending", "heard", "logs"] {
-        let scene = Scene::new();
+        let scene = FolderTrustWorld::new();
         fs::create_dir_all(scene.state(folder)).unwrap();
         for mode in [0o777, 0o770] {
             chmod(&scene.state(folder), mode);
@@ -151,7 +151,7 @@ fn a_state_folder_that_others_can_write_to_is_refused_by_every_program() {
 
 #[test]
 fn a_state_folder_or_a_link_of_another_user_is_refused_by_every_program() {
-    let scene = Scene::new();
+    let scene = FolderTrustWorld::new();
     let inbox = scene.state("inbox");
     if chown(&inbox, Some(4_711), None).is_err() {
         return testkit::skipped("only root can give a folder to another user");
@@ -170,7 +170,7 @@ fn a_state_folder_or_a_link_of_another_user_is_refused_by_every_program() {
 
 #[test]
 fn a_reply_that_another_user_has_put_into_the_inbox_is_not_run() {
-    let scene = Scene::new();
+    let scene = FolderTrustWorld::new();
     if chown(scene.state("inbox/r1.json"), Some(4_711), None).is_err() {
         return testkit::skipped("only root can give a file to another user");
     }
@@ -181,7 +181,7 @@ fn a_reply_that_another_user_has_put_into_the_inbox_is_not_run() {
 
 #[test]
 fn what_another_user_has_put_into_a_folder_of_ours_is_not_acted_on() {
-    let scene = Scene::new();
+    let scene = FolderTrustWorld::new();
     let paths = StatePaths::below(&scene.state(""));
     let heard = json!({
         "version": 1, "received_at": "2026-01-01T00:00:00.000000Z",
@@ -211,21 +211,21 @@ fn what_another_user_has_put_into_a_folder_of_ours_is_not_acted_on() {
 
 #[test]
 fn a_daemon_that_runs_delivers_nothing_from_a_folder_that_others_can_write_to_by_then() {
-    let scene = Scene::new();
+    let scene = FolderTrustWorld::new();
     let notice = scene.state("outbox/claude-1.json");
     let text = fs::read(&notice).unwrap();
     fs::remove_file(&notice).unwrap();
     fs::remove_file(scene.state("inbox/r1.json")).unwrap();
     let mut daemon = scene.world.command("turnbridge");
     let daemon = daemon.args(["daemon", "--foreground"]).stdin(Stdio::null()).spawn().unwrap();
-    let _daemon = Ended(daemon);
+    let _daemon = DaemonGuard(daemon);
     let is_up = || scene.state("daemon.json").exists().then_some(());
-    testkit::wait_until(PATIENCE, "the daemon", is_up);
+    testkit::wait_until(TIMEOUT, "the daemon", is_up);
     chmod(&scene.state("outbox"), 0o777);
     fs::write(&notice, &text).unwrap();
     let log = || fs::read_to_string(scene.state("logs/notify.log")).unwrap_or_default();
     let refusals = || log().matches("can be written to by others").count();
-    testkit::wait_until(PATIENCE, "a refusal", || {
+    testkit::wait_until(TIMEOUT, "a refusal", || {
         (refusals() > 0 || !scene.slack.threads().is_empty()).then_some(())
     });
     assert!(scene.slack.threads().is_empty(), "{:?}\n{}", scene.slack.threads(), log());
@@ -233,16 +233,16 @@ fn a_daemon_that_runs_delivers_nothing_from_a_folder_that_others_can_write_to_by
     fs::write(&notice, &text).unwrap();
     chmod(&scene.state("outbox"), 0o700);
     fs::write(&notice, &text).unwrap();
-    testkit::wait_until(PATIENCE, "the notice", || {
+    testkit::wait_until(TIMEOUT, "the notice", || {
         (!scene.slack.threads().is_empty()).then_some(())
     });
     assert_eq!(refusals(), 1, "{}", log());
 }
 
 /// A daemon that a drop ends.
-struct Ended(Child);
+struct DaemonGuard(Child);
 
-impl Drop for Ended {
+impl Drop for DaemonGuard {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -251,7 +251,7 @@ impl Drop for Ended {
 
 #[test]
 fn a_config_that_others_can_write_to_is_not_followed() {
-    let scene = Scene::new();
+    let scene = FolderTrustWorld::new();
     let folder = scene.world.hermetic.config_dir();
     for (path, mode, hint) in [
         (folder.join("config.toml"), 0o666, "chmod 600"),

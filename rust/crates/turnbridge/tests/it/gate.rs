@@ -15,19 +15,19 @@ const OFF: &str = r#"{"sandbox":{"enabled":false}}"#;
 const PROMPT: &str = "prompt-1";
 
 /// A turn in the world's own project, with calls like the plugin's.
-struct Turn<'world> {
+struct GateTurn<'world> {
     world: &'world World,
     prompt_id: &'static str,
 }
 
-impl<'world> Turn<'world> {
+impl<'world> GateTurn<'world> {
     /// Begins a turn with the user's prompt.
-    fn begin(world: &'world World) -> Turn<'world> {
-        Turn::begin_with(world, PROMPT, "fix it")
+    fn begin(world: &'world World) -> GateTurn<'world> {
+        GateTurn::begin_with(world, PROMPT, "fix it")
     }
 
-    fn begin_with(world: &'world World, prompt_id: &'static str, prompt: &str) -> Turn<'world> {
-        let turn = Turn { world, prompt_id };
+    fn begin_with(world: &'world World, prompt_id: &'static str, prompt: &str) -> GateTurn<'world> {
+        let turn = GateTurn { world, prompt_id };
         assert_silent_success(&turn.event("UserPromptSubmit", json!({"prompt": prompt})));
         turn
     }
@@ -63,7 +63,7 @@ impl<'world> Turn<'world> {
 
 /// Sends one Stop of a turn without speech.
 fn stop_of(world: &World) -> Output {
-    Turn::begin(world).stop()
+    GateTurn::begin(world).stop()
 }
 
 #[track_caller]
@@ -246,7 +246,7 @@ fn what_the_administrator_has_set_outweighs_all_other_files() {
 #[test]
 fn x9_a_blocked_turn_goes_on_and_ends_once_with_both_answers() {
     let world = World::with_gate();
-    let turn = Turn::begin(&world);
+    let turn = GateTurn::begin(&world);
     assert_blocked(&turn.stop());
     let session = &world.sessions()[0];
     assert_eq!(session["last_event"], "Stop");
@@ -274,7 +274,7 @@ fn the_answer_of_a_blocked_turn_survives_when_the_user_stops_it() {
     let world = World::with_gate();
     assert_blocked(&stop_of(&world));
     // Esc, and another prompt.
-    let next = Turn::begin_with(&world, "prompt-2", "something else");
+    let next = GateTurn::begin_with(&world, "prompt-2", "something else");
     let turns = turns(&world);
     assert_eq!(turns.len(), 1, "{turns:?}");
     assert_eq!(turns[0]["detail"], "interrupted");
@@ -303,7 +303,7 @@ fn x9_at_most_one_block_a_turn_even_when_nothing_can_be_written() {
     // No folder can be created below a file.
     fs::create_dir_all(world.hermetic.state_dir().parent().unwrap()).unwrap();
     fs::write(world.hermetic.state_dir(), "in the way").unwrap();
-    let turn = Turn { world: &world, prompt_id: PROMPT };
+    let turn = GateTurn { world: &world, prompt_id: PROMPT };
     assert_blocked(&turn.stop());
     assert_silent_success(&turn.stop_again());
 }
@@ -311,7 +311,7 @@ fn x9_at_most_one_block_a_turn_even_when_nothing_can_be_written() {
 #[test]
 fn one_reminder_a_turn_even_when_claude_does_not_say_that_it_was_continued() {
     let world = World::with_gate();
-    let turn = Turn::begin(&world);
+    let turn = GateTurn::begin(&world);
     assert_blocked(&turn.stop());
     assert_silent_success(&turn.stop());
 }
@@ -326,17 +326,17 @@ fn cvi_17_what_is_spoken_in_the_turn_lets_it_end_by_every_name() {
         ("mcp__turnbridge__speak", json!({"text": "done"})),
     ] {
         let world = World::with_gate();
-        let turn = Turn::begin(&world);
+        let turn = GateTurn::begin(&world);
         turn.tool("PreToolUse", tool, input.clone(), json!({}));
         turn.tool("PostToolUse", tool, input.clone(), json!({"tool_response": "ok"}));
         assert_silent_success(&turn.stop());
         // In the next turn it no longer counts.
-        let next = Turn::begin_with(&world, "prompt-2", "and now?");
+        let next = GateTurn::begin_with(&world, "prompt-2", "and now?");
         assert_blocked(&next.stop());
     }
     for typed in ["/cvi:speak all done", "/turnbridge:speak"] {
         let world = World::with_gate();
-        assert_silent_success(&Turn::begin_with(&world, PROMPT, typed).stop());
+        assert_silent_success(&GateTurn::begin_with(&world, PROMPT, typed).stop());
     }
 }
 
@@ -344,14 +344,14 @@ fn cvi_17_what_is_spoken_in_the_turn_lets_it_end_by_every_name() {
 fn an_attempt_that_failed_or_was_refused_is_not_asked_for_twice() {
     let tool = "mcp__plugin_turnbridge_voice__speak";
     let world = World::with_gate();
-    let turn = Turn::begin(&world);
+    let turn = GateTurn::begin(&world);
     let error = json!({"error": "no speech engine on this machine", "is_interrupt": false});
     turn.tool("PostToolUseFailure", tool, json!({"text": "hi"}), error);
     assert_silent_success(&turn.stop());
 
     let batch = |response: &str| {
         let world = World::with_gate();
-        let turn = Turn::begin(&world);
+        let turn = GateTurn::begin(&world);
         let call = json!({"tool_name": "Skill", "tool_input": {"skill": "cvi:speak"},
             "tool_use_id": "t1", "tool_response": response});
         assert_silent_success(&turn.event("PostToolBatch", json!({"tool_calls": [call]})));
@@ -366,7 +366,7 @@ fn an_attempt_that_failed_or_was_refused_is_not_asked_for_twice() {
 #[test]
 fn a_sub_agent_does_not_speak_for_the_agent() {
     let world = World::with_gate();
-    let turn = Turn::begin(&world);
+    let turn = GateTurn::begin(&world);
     let more = json!({"agent_id": "a1", "agent_type": "x", "tool_response": "ok"});
     turn.tool("PostToolUse", "Skill", json!({"skill": "cvi:speak"}), more);
     assert_blocked(&turn.stop());

@@ -239,7 +239,7 @@ fn a_claude_code_that_knows_no_args_gets_command_lines() {
 #[test]
 fn a_file_that_changes_while_the_question_is_open_is_left_alone() {
     use std::time::Duration;
-    const PATIENCE: Duration = Duration::from_secs(30);
+    const TIMEOUT: Duration = Duration::from_secs(30);
     if std::process::Command::new("tmux").arg("-V").output().is_err() {
         return testkit::skipped("no tmux");
     }
@@ -248,11 +248,11 @@ fn a_file_that_changes_while_the_question_is_open_is_left_alone() {
     let mut command = world.command("turnbridge");
     command.args(["hooks", "apply", "--form", "exec"]);
     let tmux = testkit::Tmux::start(&world.hermetic, &command);
-    tmux.wait_for("like this? [y/N]", PATIENCE);
+    tmux.wait_for("like this? [y/N]", TIMEOUT);
     let changed = SETTINGS.replace("opus", "haiku");
     fs::write(world.settings(), &changed).unwrap();
     tmux.send_text("y");
     tmux.send_key("Enter");
-    tmux.wait_for("the file has changed since it was shown", PATIENCE);
+    tmux.wait_for("the file has changed since it was shown", TIMEOUT);
     assert_eq!(fs::read_to_string(world.settings()).unwrap(), changed);
 }

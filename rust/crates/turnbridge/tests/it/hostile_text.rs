@@ -9,7 +9,7 @@ use std::process::Stdio;
 use serde_json::json;
 use turnbridge_core::ids::{ChannelName, SessionKey};
 use turnbridge_core::notices::notice::Notice;
-use turnbridge_core::notices::progress::Progress;
+use turnbridge_core::notices::progress::NoticeProgress;
 use turnbridge_core::notices::route::Route;
 use turnbridge_core::replies::reply::{Reply, ReplyTo};
 use turnbridge_core::text::visible_text::visible;
@@ -58,7 +58,8 @@ fn fill_queues(world: &World) {
     let turns = turn_store::read_turns(&paths, &key);
     let notice = Notice::of_turn("claude-n1".to_owned(), &turns[0], Some(HOSTILE.to_owned()));
     outbox::queue(&paths, &notice).unwrap();
-    let progress = Progress { last_error: Some(HOSTILE.to_owned()), ..Progress::default() };
+    let progress =
+        NoticeProgress { last_error: Some(HOSTILE.to_owned()), ..NoticeProgress::default() };
     outbox::save_progress(&paths, "claude-n1", &ChannelName::SLACK, &progress).unwrap();
     let uuid = "0b7c4e6a-51a5-4d0e-9c3e-3f1f8f2f5a01".to_owned();
     let to = ReplyTo { key: key.clone(), cwd: Some(HOSTILE.to_owned()) };

@@ -8,8 +8,8 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use turnbridge_core::agents::resume::Live;
-use turnbridge_core::replies::reply_plan::{Step, Surroundings, plan};
+use turnbridge_core::agents::resume::LiveSession;
+use turnbridge_core::replies::reply_plan::{ReplyConditions, ReplyStep, plan};
 use turnbridge_core::replies::thread_message::ThreadMessage;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::inbox as store;
@@ -17,7 +17,7 @@ use turnbridge_system::replies::runs::find_out;
 
 use crate::support::world::{SESSION, World, lines_of, payload};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Records its arguments, each ended by a NUL, its folder, the id of the reply and its input; then
 /// runs the test's script.
@@ -32,12 +32,12 @@ echo "$TURNBRIDGE_REPLY_ID" >> "$STUB_RECORD/runs"
 . "$STUB_RECORD/behaviour"
 "#;
 
-struct Inbox {
+struct InboxWorld {
     world: World,
 }
 
 /// The call of a stub.
-struct Called {
+struct StubCall {
     program: String,
     arguments: Vec<String>,
     cwd: String,
@@ -46,10 +46,10 @@ struct Called {
     env: String,
 }
 
-impl Inbox {
-    fn new() -> Inbox {
+impl InboxWorld {
+    fn new() -> InboxWorld {
         let world = World::new();
-        let inbox = Inbox { world };
+        let inbox = InboxWorld { world };
         fs::create_dir_all(inbox.record()).unwrap();
         inbox.behave("echo answer");
         for name in ["claude", "codex"] {
@@ -138,7 +138,7 @@ impl Inbox {
 
     /// Returns the only call.
     #[track_caller]
-    fn called(&self) -> Called {
+    fn called(&self) -> StubCall {
         let files = fs::read_dir(self.record()).unwrap().map(|file| file.unwrap().path());
         let args: Vec<_> =
             files.filter(|path| path.extension().is_some_and(|e| e == "args")).collect();
@@ -146,7 +146,7 @@ impl Inbox {
         let read = |extension: &str| fs::read_to_string(args[0].with_extension(extension)).unwrap();
         let text = read("args");
         let mut words = text.strip_suffix('\0').unwrap().split('\0').map(str::to_owned);
-        Called {
+        StubCall {
             program: words.next().unwrap(),
             arguments: words.collect(),
             cwd: read("cwd").trim_end().to_owned(),
@@ -182,13 +182,13 @@ impl Inbox {
 
 #[track_caller]
 fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    testkit::wait_until(PATIENCE, what, || is_so().then_some(()));
+    testkit::wait_until(TIMEOUT, what, || is_so().then_some(()));
 }
 
 /// SLV-24, LIVE-4.
 #[test]
 fn slv_51_54_83_claude_gets_the_prompt_by_stdin_in_the_sessions_folder() {
-    let inbox = Inbox::new();
+    let inbox = InboxWorld::new();
     let text = "go on: $(touch pwned) `touch pwned` \"double\" 'single' \\ ; touch pwned & * ~";
     inbox.add("r1", text, json!({}));
     let result = inbox.result("r1");
@@ -215,14 +215,14 @@ fn slv_51_54_83_claude_gets_the_prompt_by_stdin_in_the_sessions_folder() {
 #[test]
 fn x30_line_ends_and_leading_dashes_reach_claude_by_stdin() {
     for text in ["one\ntwo `x` $(y)\n", "--dangerously-skip-permissions", "mcp"] {
-        let inbox = Inbox::new();
+        let inbox = InboxWorld::new();
         inbox.add("r1", text, json!({}));
         assert_eq!(inbox.result("r1")["outcome"], "done");
         let called = inbox.called();
         assert_eq!(called.arguments, ["-r", SESSION, "-p"], "{text}");
         assert_eq!(called.stdin, text);
     }
-    let inbox = Inbox::new();
+    let inbox = InboxWorld::new();
     let long = "long enough ".repeat(100_000);
     inbox.add("r1", &long, json!({}));
     assert_eq!(inbox.result("r1")["outcome"], "done");
@@ -231,7 +231,7 @@ fn x30_line_ends_and_leading_dashes_reach_claude_by_stdin() {
 
 #[test]
 fn slv_52_literal_newlines_are_two_characters() {
-    let inbox = Inbox::new();
+    let inbox = InboxWorld::new();
     inbox.world.configure("[resume]\nclaude_newlines = \"literal\"\n");
     inbox.add("r1", "one\r\ntwo three\n", json!({}));
     inbox.result("r1");
@@ -251,7 +251,7 @@ fn no_word_of_a_reply_is_in_the_arguments_of_any_process() {
         ("claude", format!("long {needle} ").repeat(2_500)),
         ("codex", format!("a short {needle}")),
     ] {
-        let inbox = Inbox::new();
+        let inbox = InboxWorld::new();
         inbox.behave(
             "while [ -e \"$STUB_RECORD\" ] && [ ! -e \"$STUB_RECORD/go\" ]; do sleep 0.05; done",
         );
@@ -277,7 +277,7 @@ fn processes_with(words: &str) -> Vec<String> {
 /// LIVE-4.
 #[test]
 fn slv_50_codex_gets_the_prompt_on_stdin_and_its_options_before_resume() {
-    let inbox = Inbox::new();
+    let inbox = InboxWorld::new();
     let text = "-x\n$(touch pwned)\n";
     inbox.add("r1", text, json!({"tool": "codex"}));
     let result = inbox.result("r1");
@@ -316,7 +316,7 @@ fn turn_started(trigger: &str) -> Value {
     json!({"type": "task_started", "turn_attribution": {"turn_trigger": trigger}})
 }
 
-impl Inbox {
+impl InboxWorld {
     /// Writes the thread's rollout with these events.
     fn codex_thread(&self, events: &[Value]) {
         let folder = self.world.hermetic.codex_home().join("sessions/2026/11/18");
@@ -342,7 +342,7 @@ impl Inbox {
 /// `codex queue` reports a queued message, which is true, but is no turn yet.
 #[test]
 fn a_reply_that_codex_has_queued_and_not_begun_is_not_said_to_be_handed_over() {
-    let inbox = Inbox::new();
+    let inbox = InboxWorld::new();
     inbox.behave(&format!("{QUEUE_KEEPS}{HELD}"));
     inbox.codex_thread(&[turn_started("user")]);
     inbox.add("r1", "-x\nhello", json!({"tool": "codex"}));
@@ -364,7 +364,7 @@ fi
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 #[test]
 fn a_queued_reply_whose_thread_is_interrupted_is_said_at_once_not_to_have_begun() {
-    let inbox = Inbox::new();
+    let inbox = InboxWorld::new();
     inbox.behave(&format!("{QUEUE_THEN_ESC}{HELD}"));
     let _terminal = inbox.hold_codex_thread();
     inbox.codex_thread(&[turn_started("user")]);
@@ -377,7 +377,7 @@ fn a_queued_reply_whose_thread_is_interrupted_is_said_at_once_not_to_have_begun(
 /// Its answer is there, after all.
 #[test]
 fn a_queued_reply_that_begins_later_is_not_said_not_to_have_begun_for_ever() {
-    let inbox = Inbox::new();
+    let inbox = InboxWorld::new();
     inbox.behave(&format!("{QUEUE_KEEPS}{HELD}"));
     let mut events = vec![turn_started("user")];
     inbox.codex_thread(&events);
@@ -427,7 +427,7 @@ fn a_queued_reply_that_begins_later_is_not_said_not_to_have_begun_for_ever() {
 fn nothing_is_queued_for_a_codex_exec_or_after_an_interruption_and_the_reply_stays_unclaimed() {
     let aborted = [turn_started("user"), json!({"type": "turn_aborted"})];
     for events in [&aborted[..], &[turn_started("exec")]] {
-        let inbox = Inbox::new();
+        let inbox = InboxWorld::new();
         inbox.behave(&format!("{QUEUE_BEGINS}{HELD}"));
         let lock = inbox.hold_codex_thread();
         inbox.codex_thread(events);
@@ -446,7 +446,7 @@ fn nothing_is_queued_for_a_codex_exec_or_after_an_interruption_and_the_reply_sta
 
 #[test]
 fn a_thread_that_another_codex_has_open_gets_the_reply_through_its_queue() {
-    let inbox = Inbox::new();
+    let inbox = InboxWorld::new();
     inbox.behave(&format!("{QUEUE_BEGINS}{HELD}"));
     inbox.codex_thread(&[]);
     inbox.add("r1", "-x\nhello", json!({"tool": "codex"}));
@@ -464,7 +464,7 @@ fn a_thread_that_another_codex_has_open_gets_the_reply_through_its_queue() {
 /// `codex queue` accepts a message only as an argument.
 #[test]
 fn slv_53_a_reply_that_is_too_long_for_an_argument_is_an_error_and_goes_no_other_way() {
-    let inbox = Inbox::new();
+    let inbox = InboxWorld::new();
     inbox.behave(&format!("{QUEUE_BEGINS}{HELD}"));
     inbox.codex_thread(&[turn_started("user")]);
     let _terminal = inbox.hold_codex_thread();
@@ -478,7 +478,7 @@ fn slv_53_a_reply_that_is_too_long_for_an_argument_is_an_error_and_goes_no_other
 /// message.
 #[test]
 fn a_thread_that_was_open_for_a_moment_only_is_run_and_nothing_is_queued() {
-    let inbox = Inbox::new();
+    let inbox = InboxWorld::new();
     let once = "[ -e \"$STUB_RECORD/tried\" ] && exit 0\ntouch \"$STUB_RECORD/tried\"\n";
     inbox.behave(&format!("{QUEUE_BEGINS}{once}{HELD}"));
     inbox.codex_thread(&[]);
@@ -490,7 +490,7 @@ fn a_thread_that_was_open_for_a_moment_only_is_run_and_nothing_is_queued() {
 /// Claude Code removes the unpacked archive when its run ends.
 #[test]
 fn a_plugin_that_came_in_a_zip_is_loaded_again_from_where_we_lie() {
-    let inbox = Inbox::new();
+    let inbox = InboxWorld::new();
     let archive = inbox.world.hermetic.root().join("an archive");
     fs::create_dir_all(archive.join(".claude-plugin")).unwrap();
     fs::write(archive.join(".claude-plugin/plugin.json"), "{}").unwrap();
@@ -514,7 +514,7 @@ fn a_plugin_that_came_in_a_zip_is_loaded_again_from_where_we_lie() {
 
 #[test]
 fn what_the_session_was_started_with_is_passed_on_and_what_is_around_the_daemon_is_not() {
-    let inbox = Inbox::new();
+    let inbox = InboxWorld::new();
     let home = inbox.world.hermetic.home();
     let data = home.join("turnbridge-inline");
     let session_dir = inbox.world.hermetic.root().join("started here");
@@ -558,9 +558,9 @@ fn what_the_session_was_started_with_is_passed_on_and_what_is_around_the_daemon_
 
 #[test]
 fn claude_is_resumed_with_the_config_folder_that_its_session_was_started_with() {
-    let own = Inbox::new().world.hermetic.claude_config_dir();
+    let own = InboxWorld::new().world.hermetic.claude_config_dir();
     for of_session in [Some("/srv/claude"), None] {
-        let inbox = Inbox::new();
+        let inbox = InboxWorld::new();
         let mut hook = inbox.world.command("turnbridge-status");
         hook.args(["--origin", "plugin"]).env_remove("CLAUDE_CONFIG_DIR");
         hook.envs(of_session.map(|folder| ("CLAUDE_CONFIG_DIR", folder)));
@@ -584,7 +584,7 @@ fn claude_is_resumed_with_the_config_folder_that_its_session_was_started_with() 
 #[test]
 fn permissions_are_bypassed_only_when_that_is_allowed() {
     for (config, expected) in [("", false), ("[resume]\nallow_bypass = true\n", true)] {
-        let inbox = Inbox::new();
+        let inbox = InboxWorld::new();
         inbox.world.configure(config);
         let project = inbox.world.hermetic.project();
         inbox.add_session(
@@ -601,7 +601,7 @@ fn permissions_are_bypassed_only_when_that_is_allowed() {
 #[test]
 fn slv_80_every_failure_has_its_reason() {
     let check = |more: Value, behaviour: &str, reason: &str, code: Value| {
-        let inbox = Inbox::new();
+        let inbox = InboxWorld::new();
         inbox.behave(behaviour);
         inbox.add("r1", "go on", more);
         let result = inbox.result("r1");
@@ -624,7 +624,7 @@ fn slv_80_every_failure_has_its_reason() {
         let inbox = check(more, "true", reason, Value::Null);
         assert!(inbox.runs().is_empty(), "a process was started");
     }
-    let inbox = Inbox::new();
+    let inbox = InboxWorld::new();
     inbox.world.configure("[resume]\nclaude = \"/nowhere/claude\"\n");
     inbox.add("r1", "go on", json!({}));
     assert_eq!(inbox.result("r1")["reason"], "program_missing");
@@ -632,7 +632,7 @@ fn slv_80_every_failure_has_its_reason() {
 
 #[test]
 fn a_reply_that_is_not_there_or_no_name_starts_nothing() {
-    let inbox = Inbox::new();
+    let inbox = InboxWorld::new();
     for id in ["nobody", "../../x", "-x"] {
         let output = inbox.command(&["run-reply", "--", id]).output().unwrap();
         assert!(!output.status.success(), "{id}");
@@ -642,7 +642,7 @@ fn a_reply_that_is_not_there_or_no_name_starts_nothing() {
 
 #[test]
 fn a_reply_runs_once_however_many_runners_are_started() {
-    let inbox = Inbox::new();
+    let inbox = InboxWorld::new();
     inbox.add("r1", "go on", json!({}));
     let runners: Vec<_> = (0..6).map(|_| inbox.spawn("r1")).collect();
     for mut runner in runners {
@@ -655,7 +655,7 @@ fn a_reply_runs_once_however_many_runners_are_started() {
 
 #[test]
 fn the_hooks_acknowledge_the_reply_and_then_the_output_is_nobodys() {
-    let inbox = Inbox::new();
+    let inbox = InboxWorld::new();
     let hook = |program: &str, event: &str, more: Value| {
         let path = match program {
             "status" => env!("CARGO_BIN_EXE_turnbridge-status"),
@@ -681,7 +681,7 @@ fn the_hooks_acknowledge_the_reply_and_then_the_output_is_nobodys() {
     let events: Vec<_> = acknowledged.lines().filter(|line| !line.starts_with("by ")).collect();
     assert_eq!(events, ["UserPromptSubmit", "Stop"]);
     // Codex's hooks do the same; an id without a waiting runner, or an invalid one, has no effect.
-    let inbox = Inbox::new();
+    let inbox = InboxWorld::new();
     inbox.add("r2", "go on", json!({"tool": "codex"}));
     for id in ["r2", "other", "../r3", ""] {
         let mut command = inbox.world.command("turnbridge-status");
@@ -701,7 +701,7 @@ fn the_hooks_acknowledge_the_reply_and_then_the_output_is_nobodys() {
 #[test]
 fn stop_ends_the_agent_and_what_it_has_started() {
     for by_signal in [true, false] {
-        let inbox = Inbox::new();
+        let inbox = InboxWorld::new();
         inbox.behave("sleep 600 & echo $! > \"$STUB_RECORD/child\"\nwait\n");
         inbox.add("r1", "go on", json!({}));
         let mut runner = inbox.spawn("r1");
@@ -733,7 +733,7 @@ fn is_alive(pid: &str) -> bool {
 
 #[test]
 fn the_inbox_lists_what_waits_and_drops_it() {
-    let inbox = Inbox::new();
+    let inbox = InboxWorld::new();
     assert_eq!(inbox.world.turnbridge(&["inbox"]), "no replies\n");
     inbox.add("slack-D1-1.0", "first\nline", json!({"ts": "1.0"}));
     inbox.add("slack-D1-2.0", &"long ".repeat(20), json!({"ts": "2.0"}));
@@ -758,7 +758,7 @@ fn the_inbox_lists_what_waits_and_drops_it() {
 #[test]
 fn killed_at_any_moment_a_reply_runs_at_most_once_and_its_files_tell() {
     let rounds = if testkit::is_slow() { 60 } else { 10 };
-    let inbox = Inbox::new();
+    let inbox = InboxWorld::new();
     inbox.behave("sleep 0.02\n");
     let (mut never, mut once) = (0, 0);
     for round in 0..rounds {
@@ -790,46 +790,46 @@ fn killed_at_any_moment_a_reply_runs_at_most_once_and_its_files_tell() {
 }
 
 /// Executes the plan like the daemon, without Slack: the messages are stored in `said`.
-struct Driver<'a> {
-    inbox: &'a Inbox,
+struct PlanDriver<'a> {
+    inbox: &'a InboxWorld,
     paths: StatePaths,
     launched: Vec<(String, Child)>,
     said: Vec<(String, ThreadMessage)>,
 }
 
-impl Driver<'_> {
+impl PlanDriver<'_> {
     /// Reads the files once and executes the steps. Returns `false` if there are none.
     fn step(&mut self) -> bool {
         self.launched.retain_mut(|(_, runner)| runner.try_wait().unwrap().is_none());
         let entries = store::entries(&self.paths).unwrap();
         let launched: Vec<_> = self.launched.iter().map(|(id, _)| id.clone()).collect();
-        let around = Surroundings {
+        let around = ReplyConditions {
             is_launched: &|id| launched.iter().any(|own| own == id),
             is_open: &|_| false,
             goes_into_terminal: &|_| false,
             obstacle: &|_| None,
-            live: Live::Run,
+            live: LiveSession::Run,
         };
         for step in plan(&entries, &around) {
             let id = step.id().to_owned();
             match step {
-                Step::Tell(_, message) => {
+                ReplyStep::PostMessage(_, message) => {
                     self.said.push((id.clone(), message));
-                    store::mark_told(&self.paths, &id, message).unwrap();
+                    store::mark_message_sent(&self.paths, &id, message).unwrap();
                 }
-                Step::Run(_) => {
+                ReplyStep::Run(_) => {
                     assert!(
                         self.said.contains(&(id.clone(), ThreadMessage::Receipt)),
                         "{id}: SLV-37"
                     );
                     self.launched.push((id.clone(), self.inbox.spawn(&id)));
                 }
-                Step::FindOut(_) => {
+                ReplyStep::FindOut(_) => {
                     let entry = entries.iter().find(|entry| entry.reply.id == id).unwrap();
                     find_out(&self.paths, &entry.reply).unwrap();
                 }
-                Step::Finish(_) => store::finish(&self.paths, &id).unwrap(),
-                Step::Stop(_) => {}
+                ReplyStep::Finish(_) => store::finish(&self.paths, &id).unwrap(),
+                ReplyStep::Stop(_) => {}
             }
         }
         !entries.is_empty()
@@ -841,7 +841,7 @@ impl Driver<'_> {
 fn whoever_is_killed_every_reply_runs_at_most_once_and_every_one_ran_or_was_told() {
     let is_slow = testkit::is_slow();
     let (replies, kills) = if is_slow { (100, 30) } else { (30, 10) };
-    let inbox = Inbox::new();
+    let inbox = InboxWorld::new();
     // One of the two agents has hooks that acknowledge.
     let acknowledge = "echo UserPromptSubmit >> \"$INBOX/$TURNBRIDGE_REPLY_ID.ack\"";
     let folder = inbox.folder();
@@ -857,10 +857,10 @@ fn whoever_is_killed_every_reply_runs_at_most_once_and_every_one_ran_or_was_told
         inbox.add(&format!("r{number}"), "go on", more);
     }
     let paths = StatePaths::below(&inbox.world.hermetic.state_dir());
-    let mut driver = Driver { inbox: &inbox, paths, launched: Vec::new(), said: Vec::new() };
+    let mut driver = PlanDriver { inbox: &inbox, paths, launched: Vec::new(), said: Vec::new() };
     let (mut seed, mut killed) = (0x9e37_79b9_7f4a_7c15_u64, 0);
     let mut forgotten = Vec::new();
-    let deadline = std::time::Instant::now() + 5 * PATIENCE;
+    let deadline = std::time::Instant::now() + 5 * TIMEOUT;
     while driver.step() {
         assert!(std::time::Instant::now() < deadline, "never finished: {:#?}", inbox.list());
         seed ^= seed << 13;

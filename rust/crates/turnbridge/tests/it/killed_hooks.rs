@@ -10,7 +10,7 @@ use turnbridge_store::files::file_lock::FileLock;
 
 use crate::support::world::{SESSION, World, assert_silent_success, feed, lines_of, payload};
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Every point at which a Stop hook may be killed after its first write, in order.
 const PLACES: [&str; 11] = [
@@ -48,7 +48,7 @@ impl Killing {
         let world = World::new();
         world.configure(CONFIG);
         let lock = world.hermetic.state_dir().join("daemon.lock");
-        let daemon = FileLock::acquire(&lock, PATIENCE).unwrap();
+        let daemon = FileLock::acquire(&lock, TIMEOUT).unwrap();
         Killing { world, _daemon: daemon }
     }
 
@@ -163,7 +163,7 @@ fn a_session_lock_that_is_held_costs_neither_the_notice_nor_the_record() {
     let killing = Killing::new();
     killing.prompt();
     let lock = killing.world.session_file(SESSION).with_extension("lock");
-    let held = FileLock::acquire(&lock, PATIENCE).unwrap();
+    let held = FileLock::acquire(&lock, TIMEOUT).unwrap();
     assert_silent_success(&killing.stop("plugin", None));
     assert_eq!(killing.notices(), [json!(["fix it", ["It is fixed."]])]);
     assert_eq!((killing.records().len(), killing.state()), (0, json!("working")));
@@ -179,7 +179,7 @@ fn a_turn_that_cannot_be_noted_as_held_is_not_held() {
     killing.world.configure(&CONFIG.replace("enabled = false", "enabled = true"));
     killing.prompt();
     let lock = killing.world.session_file(SESSION).with_extension("lock");
-    let held = FileLock::acquire(&lock, PATIENCE).unwrap();
+    let held = FileLock::acquire(&lock, TIMEOUT).unwrap();
     assert_silent_success(&killing.stop("plugin", None));
     drop(held);
     assert_eq!(killing.state(), "completed");

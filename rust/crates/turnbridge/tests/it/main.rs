@@ -31,6 +31,8 @@ mod killed_hooks;
 mod manifest;
 mod mcp;
 mod no_network;
+#[cfg(target_os = "linux")]
+mod other_users;
 mod own_speak;
 mod pane_typing;
 mod panes;
@@ -56,8 +58,6 @@ mod slack;
 #[cfg(target_os = "linux")]
 mod soak;
 mod speak;
-#[cfg(target_os = "linux")]
-mod strangers;
 mod support;
 mod uninstall;
 mod versions;

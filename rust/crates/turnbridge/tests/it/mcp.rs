@@ -7,20 +7,20 @@ use serde_json::{Value, json};
 
 use crate::support::world::{World, feed};
 
-struct Server {
+struct McpServer {
     child: Child,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
 }
 
-impl Server {
-    fn start(world: &World) -> Server {
+impl McpServer {
+    fn start(world: &World) -> McpServer {
         let mut command = world.command("turnbridge");
         command.arg("mcp").stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let stdin = child.stdin.take().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());
-        Server { child, stdin, stdout }
+        McpServer { child, stdin, stdout }
     }
 
     fn send(&mut self, line: &str) {
@@ -64,7 +64,7 @@ impl Server {
 #[test]
 fn a_client_finds_one_tool() {
     let world = World::new();
-    let mut server = Server::start(&world);
+    let mut server = McpServer::start(&world);
     let client = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}});
     let greeting = server.ask("initialize", client);
     assert_eq!(greeting["protocolVersion"], "2025-06-18");
@@ -106,7 +106,7 @@ fn the_plugin_and_its_skill_name_this_tool() {
 #[test]
 fn a_broken_line_ends_nothing() {
     let world = World::new();
-    let mut server = Server::start(&world);
+    let mut server = McpServer::start(&world);
     server.send("{\"jsonrpc\": nonsense");
     assert_eq!(server.receive()["error"]["code"], -32700);
     server.stdin.write_all(b"\xff\xfe\n").unwrap();
@@ -124,7 +124,7 @@ fn a_broken_line_ends_nothing() {
 #[test]
 fn a_machine_that_cannot_speak_tells_the_model_so() {
     let world = World::new().with("PATH", "/nonexistent");
-    let mut server = Server::start(&world);
+    let mut server = McpServer::start(&world);
     insta::assert_snapshot!(server.speak("Done."), @r#"{"content":[{"text":"This machine cannot speak: there is no speech engine on it. The turn may end without it.","type":"text"}],"isError":true}"#);
     server.end();
 }
@@ -151,7 +151,7 @@ mod stub {
     #[test]
     fn a_speech_goes_on_when_the_server_has_ended() {
         let world = world_with("espeak-ng", "sleep 60");
-        let mut server = Server::start(&world);
+        let mut server = McpServer::start(&world);
         insta::assert_snapshot!(server.speak("**Done**."), @r#"{"content":[{"text":"Speaking.","type":"text"}],"isError":false}"#);
         let pids = pids(&world);
         server.end();
@@ -163,12 +163,12 @@ mod stub {
     #[test]
     fn a_server_leaves_no_dead_players_behind() {
         let world = world_with("espeak-ng", "true");
-        let mut server = Server::start(&world);
+        let mut server = McpServer::start(&world);
         for times in 1..=3 {
             server.speak("Done.");
             notes(&world, times);
             let player = pids(&world).1;
-            testkit::wait_until(crate::support::engines::PATIENCE, "the player's end", || {
+            testkit::wait_until(crate::support::engines::TIMEOUT, "the player's end", || {
                 (!std::path::Path::new(&format!("/proc/{player}")).exists()).then_some(())
             });
         }
@@ -178,7 +178,7 @@ mod stub {
     #[test]
     fn who_mutes_while_the_server_runs_is_heeded() {
         let world = world_with("espeak-ng", "true");
-        let mut server = Server::start(&world);
+        let mut server = McpServer::start(&world);
         world.turnbridge(&["voice", "mute"]);
         insta::assert_snapshot!(server.speak("Done."), @r#"{"content":[{"text":"The user has muted the voice, so nothing was said. That is fine.","type":"text"}],"isError":false}"#);
         world.turnbridge(&["voice", "unmute"]);
@@ -190,12 +190,12 @@ mod stub {
     #[test]
     fn an_engine_that_fails_is_told() {
         let world = with_time_to_fail(world_with("espeak-ng", "echo 'error: no card' >&2; exit 0"));
-        let mut server = Server::start(&world);
+        let mut server = McpServer::start(&world);
         insta::assert_snapshot!(server.speak("Done."), @r#"{"content":[{"text":"This machine cannot speak: it cannot play sound (`espeak-ng` says `error: no card`). The turn may end without it.","type":"text"}],"isError":true}"#);
         server.end();
         let world =
             with_time_to_fail(world_with("espeak-ng", "echo 'Error: no voice' >&2; exit 1"));
-        let mut server = Server::start(&world);
+        let mut server = McpServer::start(&world);
         insta::assert_snapshot!(server.speak("Done."), @r#"{"content":[{"text":"This machine cannot speak: `espeak-ng` failed (exit status: 1): Error: no voice. The turn may end without it.","type":"text"}],"isError":true}"#);
         insta::assert_snapshot!(server.speak("```\nls\n```"), @r#"{"content":[{"text":"Nothing was said: the text has no words outside of code.","type":"text"}],"isError":false}"#);
         server.end();

@@ -22,12 +22,12 @@ waiting = true
 ";
 
 /// The system calls of one process.
-struct Trace {
+struct SystemCalls {
     path: PathBuf,
     text: String,
 }
 
-impl Trace {
+impl SystemCalls {
     fn is_notifier(&self) -> bool {
         let mut programs = self.text.lines().filter(|line| line.contains("execve("));
         programs
@@ -52,7 +52,7 @@ fn no_hook_opens_a_network_socket() {
     listen_as_tvine(&root.join("tvine.sock"));
     let world = world
         .with("TURNBRIDGE_SLACK_API_URL", &slack.base_url())
-        .with("TURNBRIDGE_SLACK_HASTE", "20")
+        .with("TURNBRIDGE_SLACK_TIME_SCALE", "20")
         .with("TVINE_PROJECT_DIR", &path("tvine"))
         .with("TVINE_SESSION_ID", "t")
         .with("TVINE_SOCKET_PATH", &path("tvine.sock"))
@@ -87,14 +87,14 @@ fn no_hook_opens_a_network_socket() {
     }
 
     let traces = fs::read_dir(traces).unwrap().map(|entry| entry.unwrap().path());
-    let traces = traces.map(|path| Trace { text: fs::read_to_string(&path).unwrap(), path });
-    let (notifiers, hooks): (Vec<_>, Vec<_>) = traces.partition(Trace::is_notifier);
+    let traces = traces.map(|path| SystemCalls { text: fs::read_to_string(&path).unwrap(), path });
+    let (notifiers, hooks): (Vec<_>, Vec<_>) = traces.partition(SystemCalls::is_notifier);
     assert!(hooks.len() >= calls, "{} traces of {calls} calls", hooks.len());
     for hook in &hooks {
         assert!(!hook.has_network(), "{}:\n{}", hook.path.display(), hook.text);
     }
     assert!(hooks.iter().any(|hook| hook.text.contains("AF_UNIX")), "tvine was not told");
-    assert!(notifiers.iter().any(Trace::has_network), "{} notifiers", notifiers.len());
+    assert!(notifiers.iter().any(SystemCalls::has_network), "{} notifiers", notifiers.len());
     assert!(!slack.threads().is_empty(), "nothing was delivered");
 }
 

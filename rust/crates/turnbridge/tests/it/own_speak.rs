@@ -11,7 +11,7 @@ use crate::support::world::{World, feed, payload};
 const TOOL: &str = "mcp__plugin_turnbridge_voice__speak";
 const ALLOWED: &str = r#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow","permissionDecisionReason":"Turnbridge's own speak"}}"#;
 
-struct Scene {
+struct SpeakWorld {
     world: World,
     /// The folder of the plugin.
     root: PathBuf,
@@ -21,13 +21,13 @@ struct Scene {
     server: Option<String>,
 }
 
-impl Scene {
+impl SpeakWorld {
     /// Installs the plugin as Claude Code does, with its executable at `place` below `bin/`.
-    fn new(place: &str) -> Scene {
+    fn new(place: &str) -> SpeakWorld {
         let world = World::with_gate();
         let root = world.hermetic.root().join("plugin");
         let home = world.hermetic.home();
-        let scene = Scene { root, world, home, server: None };
+        let scene = SpeakWorld { root, world, home, server: None };
         scene.write("../plugin/.claude-plugin/plugin.json", r#"{"name": "turnbridge"}"#);
         let program = scene.root.join(place);
         fs::create_dir_all(program.parent().unwrap()).unwrap();
@@ -99,7 +99,7 @@ fn speak() -> (&'static str, Value) {
 fn the_plugins_own_speak_is_allowed_without_asking_and_nothing_else_is() {
     for folder in ["bin/", "", "bin/x86_64-unknown-linux-musl/"] {
         let place = place(folder);
-        let scene = Scene::new(&place);
+        let scene = SpeakWorld::new(&place);
         assert_eq!(scene.ask_plugin(&place, speak()), ALLOWED, "{folder}");
         for (name, input) in [
             ("Skill", json!({"skill": "turnbridge:speak", "args": "hi"})),
@@ -118,7 +118,7 @@ fn the_plugins_own_speak_is_allowed_without_asking_and_nothing_else_is() {
 #[test]
 fn without_the_plugin_a_server_by_the_name_of_ours_is_not_approved() {
     let place = place("bin/");
-    let scene = Scene::new(&place);
+    let scene = SpeakWorld::new(&place);
     let ours = scene.program(&place);
     let elsewhere = PathBuf::from(scene.world.command("turnbridge-status").get_program());
     let root = Some(scene.root.as_path());
@@ -143,7 +143,7 @@ fn without_the_plugin_a_server_by_the_name_of_ours_is_not_approved() {
 #[test]
 fn a_server_that_no_plugin_has_brought_is_not_approved_whatever_its_name() {
     let place = place("bin");
-    let mut scene = Scene::new(&place);
+    let mut scene = SpeakWorld::new(&place);
     for (source, expected) in
         [("plugin", ALLOWED), ("project", ""), ("user", ""), ("local", ""), ("dynamic", "")]
     {
@@ -167,12 +167,12 @@ fn beside_the_plugin_a_project_that_takes_our_names_gets_no_approval() {
         (".claude/settings.json", r#"{"enabledPlugins": ["turnbridge@theirs"]}"#),
         (".claude/settings.json", "{ // not for everybody"),
     ] {
-        let scene = Scene::new(&place);
+        let scene = SpeakWorld::new(&place);
         assert_eq!(scene.ask_plugin(&place, speak()), ALLOWED);
         scene.write(file, text);
         assert_eq!(scene.ask_plugin(&place, speak()), "", "{file} {text}");
     }
-    let scene = Scene::new(&place);
+    let scene = SpeakWorld::new(&place);
     scene.write(".mcp.json", r#"{"mcpServers": {"github": {"command": "x"}}}"#);
     let settings = r#"{"enabledPlugins": {"review@team": true}, "env": {"A": "b"}}"#;
     scene.write(".claude/settings.json", settings);
@@ -190,7 +190,7 @@ fn a_skill_is_never_approved_since_a_project_may_give_its_own_any_name() {
         "sub/.claude/skills/helper/SKILL.md",
         ".claude/commands/x/helper.md",
     ] {
-        let scene = Scene::new(&place);
+        let scene = SpeakWorld::new(&place);
         scene.write(file, text);
         for name in ["turnbridge:speak", "/turnbridge:speak"] {
             let skill = ("Skill", json!({"skill": name}));
@@ -203,7 +203,7 @@ fn a_skill_is_never_approved_since_a_project_may_give_its_own_any_name() {
 #[test]
 fn the_users_own_settings_may_name_our_plugin() {
     let place = place("bin/");
-    let mut scene = Scene::new(&place);
+    let mut scene = SpeakWorld::new(&place);
     scene.write("../.claude/settings.json", r#"{"enabledPlugins": {"turnbridge@market": true}}"#);
     assert_eq!(scene.ask_plugin(&place, speak()), "");
     scene.home = scene.world.hermetic.root().to_owned();

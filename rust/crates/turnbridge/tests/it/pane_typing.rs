@@ -14,23 +14,23 @@ use turnbridge_store::process::identify;
 
 use crate::support::world::{SESSION, World, payload};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 const REPLY: &str = "01a1e18e-2062-79f1-b187-979e8f997b9c";
 
 /// A terminal in which a shell has started the agent.
-struct Desk {
+struct AgentPane {
     world: World,
     tmux: Tmux,
     daemon: Child,
 }
 
-impl Desk {
-    fn start() -> Option<Desk> {
-        Desk::start_with("claude")
+impl AgentPane {
+    fn start() -> Option<AgentPane> {
+        AgentPane::start_with("claude")
     }
 
     /// Starts it. `line` is the shell's command.
-    fn start_with(line: &str) -> Option<Desk> {
+    fn start_with(line: &str) -> Option<AgentPane> {
         if Command::new("tmux").arg("-V").output().is_err()
             || Command::new("bash").arg("--version").output().is_err()
         {
@@ -45,14 +45,14 @@ impl Desk {
         let mut shell = world.hermetic.command("bash");
         shell.args(["--norc", "--noprofile", "-i"]).env("PATH", &path).env("PS1", "shell> ");
         let tmux = Tmux::start(&world.hermetic, &shell);
-        tmux.wait_for("shell>", PATIENCE);
+        tmux.wait_for("shell>", TIMEOUT);
         tmux.send_text(line);
         tmux.send_key("Enter");
-        tmux.wait_for("agent is ready", PATIENCE);
+        tmux.wait_for("agent is ready", TIMEOUT);
         let mut daemon = world.command("turnbridge");
         daemon.env("PATH", path).args(["daemon", "--foreground"]).stdin(Stdio::null());
         let daemon = daemon.spawn().unwrap();
-        Some(Desk { world, tmux, daemon })
+        Some(AgentPane { world, tmux, daemon })
     }
 
     fn file(&self, name: &str) -> PathBuf {
@@ -67,10 +67,10 @@ impl Desk {
     /// before a reply is pasted, only stops the shell's output.
     fn suspend(&self) {
         self.tmux.send_key("C-z");
-        self.tmux.wait_for("Stopped", PATIENCE);
+        self.tmux.wait_for("Stopped", TIMEOUT);
         self.tmux.send_text("stty ixon; touch suspended");
         self.tmux.send_key("Enter");
-        wait_until(PATIENCE, "the shell", || self.file("suspended").exists().then_some(()));
+        wait_until(TIMEOUT, "the shell", || self.file("suspended").exists().then_some(()));
     }
 
     /// Types a command for the shell, which it runs behind earlier input. Ctrl-Q first resumes an
@@ -79,7 +79,7 @@ impl Desk {
         self.tmux.send_key("C-q");
         self.tmux.send_text(&format!("{command}; touch asked"));
         self.tmux.send_key("Enter");
-        wait_until(PATIENCE, "the shell", || self.file("asked").exists().then_some(()));
+        wait_until(TIMEOUT, "the shell", || self.file("asked").exists().then_some(()));
         fs::remove_file(self.file("asked")).unwrap();
     }
 
@@ -94,7 +94,7 @@ impl Desk {
 
     /// Waits until the runner has queried `terminal` so often that it would have typed the reply.
     fn wait_until_asked(&self, terminal: &StandIn, word: &str) {
-        wait_until(PATIENCE, "the runner's questions", || {
+        wait_until(TIMEOUT, "the runner's questions", || {
             let calls = terminal.calls();
             let asked = calls.iter().filter(|call| call.iter().any(|one| one == word)).count();
             (asked > 4 || self.shown()["state"] == "finished").then_some(())
@@ -131,7 +131,7 @@ impl Desk {
 
     /// Waits until the daemon has reported that the reply waits for the terminal.
     fn wait_until_held(&self) {
-        wait_until(PATIENCE, "the word that it waits", || {
+        wait_until(TIMEOUT, "the word that it waits", || {
             let shown = self.shown();
             // The test's assertions report errors.
             let is_over = shown["state"] == "finished";
@@ -141,7 +141,7 @@ impl Desk {
     }
 
     fn wait_until_handed_over(&self) {
-        let result = wait_until(PATIENCE, "the end of the reply", || {
+        let result = wait_until(TIMEOUT, "the end of the reply", || {
             let shown = self.shown();
             (shown["state"] == "finished").then(|| shown["result"].clone())
         });
@@ -149,7 +149,7 @@ impl Desk {
     }
 }
 
-impl Drop for Desk {
+impl Drop for AgentPane {
     fn drop(&mut self) {
         let _ = self.world.command("turnbridge").args(["daemon", "stop"]).output();
         let _ = self.daemon.kill();
@@ -213,108 +213,111 @@ fn agent(world: &World) -> String {
 
 #[test]
 fn a_reply_is_typed_into_the_terminal_of_an_agent_that_waits_there() {
-    let Some(desk) = Desk::start() else { return };
-    desk.reply("touch pwned");
-    desk.wait_until_handed_over();
-    assert_eq!(desk.read("prompts"), "touch pwned\n");
-    assert!(!desk.file("pwned").exists());
+    let Some(agent_pane) = AgentPane::start() else { return };
+    agent_pane.reply("touch pwned");
+    agent_pane.wait_until_handed_over();
+    assert_eq!(agent_pane.read("prompts"), "touch pwned\n");
+    assert!(!agent_pane.file("pwned").exists());
 }
 
 #[test]
 fn a_reply_is_not_typed_into_the_shell_behind_a_suspended_agent() {
-    let Some(desk) = Desk::start() else { return };
-    desk.suspend();
-    desk.reply("touch pwned");
-    desk.wait_until_held();
+    let Some(agent_pane) = AgentPane::start() else { return };
+    agent_pane.suspend();
+    agent_pane.reply("touch pwned");
+    agent_pane.wait_until_held();
     // X40: the thread is informed that it goes into the terminal.
-    assert_eq!(desk.shown()["told"], json!(["terminal_receipt", "held"]));
-    desk.ask_shell("true");
-    assert!(!desk.file("pwned").exists(), "{}", desk.tmux.screen());
-    assert_eq!(desk.shown()["state"], "waiting");
-    desk.tmux.send_text("fg");
-    desk.tmux.send_key("Enter");
-    wait_until(PATIENCE, "the agent", || {
-        (desk.tmux_says("#{pane_current_command}") != "bash").then_some(())
+    assert_eq!(agent_pane.shown()["told"], json!(["terminal_receipt", "held"]));
+    agent_pane.ask_shell("true");
+    assert!(!agent_pane.file("pwned").exists(), "{}", agent_pane.tmux.screen());
+    assert_eq!(agent_pane.shown()["state"], "waiting");
+    agent_pane.tmux.send_text("fg");
+    agent_pane.tmux.send_key("Enter");
+    wait_until(TIMEOUT, "the agent", || {
+        (agent_pane.tmux_says("#{pane_current_command}") != "bash").then_some(())
     });
     // Claude draws its input line again by itself.
-    desk.tmux.send_key("Enter");
-    desk.wait_until_handed_over();
-    assert_eq!(desk.read("prompts"), "touch pwned\n");
-    assert!(!desk.file("pwned").exists());
+    agent_pane.tmux.send_key("Enter");
+    agent_pane.wait_until_handed_over();
+    assert_eq!(agent_pane.read("prompts"), "touch pwned\n");
+    assert!(!agent_pane.file("pwned").exists());
 }
 
 /// In the background it has not left its terminal permanently.
 #[test]
 fn a_reply_is_not_typed_while_the_agent_is_in_the_background() {
-    let Some(desk) = Desk::start() else { return };
-    desk.suspend();
-    desk.ask_shell("bg");
-    desk.reply("touch pwned");
-    desk.wait_until_held();
-    desk.ask_shell("true");
-    assert!(!desk.file("pwned").exists(), "{}", desk.tmux.screen());
-    assert_eq!(desk.shown()["state"], "waiting");
+    let Some(agent_pane) = AgentPane::start() else { return };
+    agent_pane.suspend();
+    agent_pane.ask_shell("bg");
+    agent_pane.reply("touch pwned");
+    agent_pane.wait_until_held();
+    agent_pane.ask_shell("true");
+    assert!(!agent_pane.file("pwned").exists(), "{}", agent_pane.tmux.screen());
+    assert_eq!(agent_pane.shown()["state"], "waiting");
 }
 
 #[test]
 fn a_reply_is_not_typed_into_an_editor_that_the_agent_has_opened() {
-    let Some(desk) = Desk::start() else { return };
-    desk.tmux.send_text("edit");
-    desk.tmux.send_key("Enter");
-    desk.tmux.wait_for("editor is open", PATIENCE);
-    desk.reply("not for the editor");
-    desk.wait_until_held();
-    assert_eq!(desk.shown()["state"], "waiting");
-    desk.tmux.send_text("typed by hand");
-    desk.tmux.send_key("Enter");
-    desk.tmux.wait_for("editor is closed", PATIENCE);
-    desk.wait_until_handed_over();
-    assert_eq!(desk.read("edited"), "typed by hand");
-    assert_eq!(desk.read("prompts"), "not for the editor\n");
+    let Some(agent_pane) = AgentPane::start() else { return };
+    agent_pane.tmux.send_text("edit");
+    agent_pane.tmux.send_key("Enter");
+    agent_pane.tmux.wait_for("editor is open", TIMEOUT);
+    agent_pane.reply("not for the editor");
+    agent_pane.wait_until_held();
+    assert_eq!(agent_pane.shown()["state"], "waiting");
+    agent_pane.tmux.send_text("typed by hand");
+    agent_pane.tmux.send_key("Enter");
+    agent_pane.tmux.wait_for("editor is closed", TIMEOUT);
+    agent_pane.wait_until_handed_over();
+    assert_eq!(agent_pane.read("edited"), "typed by hand");
+    assert_eq!(agent_pane.read("prompts"), "not for the editor\n");
 }
 
 /// Input there is a command, though the agent alone reads its terminal.
 #[test]
 fn a_reply_is_not_typed_into_the_shell_mode_of_the_agent() {
-    let Some(desk) = Desk::start() else { return };
-    desk.tmux.send_text("!");
-    desk.tmux.send_key("Enter");
-    desk.tmux.wait_for("\n!\n", PATIENCE);
-    desk.wait_while_it_looks("touch pwned");
-    desk.tmux.send_text("touch by-hand");
-    desk.tmux.send_key("Enter");
-    desk.wait_until_handed_over();
-    assert!(desk.file("by-hand").exists());
-    assert_eq!(desk.read("prompts"), "touch pwned\n");
-    assert!(!desk.file("pwned").exists());
+    let Some(agent_pane) = AgentPane::start() else { return };
+    agent_pane.tmux.send_text("!");
+    agent_pane.tmux.send_key("Enter");
+    agent_pane.tmux.wait_for("\n!\n", TIMEOUT);
+    agent_pane.wait_while_it_looks("touch pwned");
+    agent_pane.tmux.send_text("touch by-hand");
+    agent_pane.tmux.send_key("Enter");
+    agent_pane.wait_until_handed_over();
+    assert!(agent_pane.file("by-hand").exists());
+    assert_eq!(agent_pane.read("prompts"), "touch pwned\n");
+    assert!(!agent_pane.file("pwned").exists());
 }
 
 /// Enter would select the first entry.
 #[test]
 fn a_reply_is_not_typed_into_a_menu_of_the_agent() {
-    let Some(desk) = Desk::start() else { return };
-    desk.tmux.send_text("menu");
-    desk.tmux.send_key("Enter");
-    desk.tmux.wait_for("1. One", PATIENCE);
-    desk.wait_while_it_looks("hello");
-    desk.tmux.send_text("by hand");
-    desk.tmux.send_key("Enter");
-    desk.wait_until_handed_over();
-    assert_eq!((desk.read("chosen"), desk.read("prompts")), ("by hand\n".into(), "hello\n".into()));
+    let Some(agent_pane) = AgentPane::start() else { return };
+    agent_pane.tmux.send_text("menu");
+    agent_pane.tmux.send_key("Enter");
+    agent_pane.tmux.wait_for("1. One", TIMEOUT);
+    agent_pane.wait_while_it_looks("hello");
+    agent_pane.tmux.send_text("by hand");
+    agent_pane.tmux.send_key("Enter");
+    agent_pane.wait_until_handed_over();
+    assert_eq!(
+        (agent_pane.read("chosen"), agent_pane.read("prompts")),
+        ("by hand\n".into(), "hello\n".into())
+    );
 }
 
 /// Its input line looks like that of a session.
 #[test]
 fn a_reply_is_not_typed_into_the_list_of_agents() {
-    let Some(desk) = Desk::start() else { return };
-    desk.tmux.send_text("agents");
-    desk.tmux.send_key("Enter");
-    desk.tmux.wait_for("describe a task", PATIENCE);
-    desk.wait_while_it_looks("hello");
-    desk.tmux.send_text("by hand");
-    desk.tmux.send_key("Enter");
-    desk.wait_until_handed_over();
-    let texts = (desk.read("begun-there"), desk.read("prompts"));
+    let Some(agent_pane) = AgentPane::start() else { return };
+    agent_pane.tmux.send_text("agents");
+    agent_pane.tmux.send_key("Enter");
+    agent_pane.tmux.wait_for("describe a task", TIMEOUT);
+    agent_pane.wait_while_it_looks("hello");
+    agent_pane.tmux.send_text("by hand");
+    agent_pane.tmux.send_key("Enter");
+    agent_pane.wait_until_handed_over();
+    let texts = (agent_pane.read("begun-there"), agent_pane.read("prompts"));
     assert_eq!(texts, ("by hand\n".into(), "hello\n".into()));
 }
 
@@ -322,125 +325,125 @@ fn a_reply_is_not_typed_into_the_list_of_agents() {
 /// the terminal shows whatever the user opens. The process calls no hook, and keeps the old id.
 #[test]
 fn a_reply_is_not_typed_into_a_terminal_that_shows_another_session() {
-    let Some(desk) = Desk::start() else { return };
-    let pid: u32 = desk.read("pid").trim().parse().unwrap();
+    let Some(agent_pane) = AgentPane::start() else { return };
+    let pid: u32 = agent_pane.read("pid").trim().parse().unwrap();
     let note = json!({
         "pid": pid, "procStart": identify(pid).start.to_string(), "sessionId": SESSION,
         "kind": "interactive", "status": "idle", "parkedJobId": "161b3356",
     });
-    let folder = desk.world.hermetic.claude_config_dir().join("sessions");
+    let folder = agent_pane.world.hermetic.claude_config_dir().join("sessions");
     fs::create_dir_all(&folder).unwrap();
     let file = folder.join(format!("{pid}.json"));
     fs::write(&file, note.to_string()).unwrap();
-    desk.reply("hello");
-    desk.wait_until_held();
+    agent_pane.reply("hello");
+    agent_pane.wait_until_held();
     assert_eq!(
-        (desk.shown()["state"].clone(), desk.read("prompts")),
+        (agent_pane.shown()["state"].clone(), agent_pane.read("prompts")),
         (json!("waiting"), "".into())
     );
     fs::remove_file(&file).unwrap();
-    desk.wait_until_handed_over();
-    assert_eq!(desk.read("prompts"), "hello\n");
+    agent_pane.wait_until_handed_over();
+    assert_eq!(agent_pane.read("prompts"), "hello\n");
 }
 
 /// tmux would send the keys to every pane of the window.
 #[test]
 fn a_reply_waits_while_tmux_types_into_all_panes_at_once() {
-    let Some(desk) = Desk::start() else { return };
+    let Some(agent_pane) = AgentPane::start() else { return };
     let program = tmux_program();
-    let asked = StandIn::new(&desk.bin(), "tmux", &format!("exec '{program}' \"$@\""));
-    let project = desk.world.hermetic.project().display().to_string();
+    let asked = StandIn::new(&agent_pane.bin(), "tmux", &format!("exec '{program}' \"$@\""));
+    let project = agent_pane.world.hermetic.project().display().to_string();
     let split = ["split-window", "-d", "-P", "-F", "#{pane_id}", "-c", &project, "--"];
     let shell = ["env", "bash", "--norc", "--noprofile", "-i"];
-    let neighbour = desk.tmux.run(&[&split[..], &shell].concat()).trim().to_owned();
+    let neighbour = agent_pane.tmux.run(&[&split[..], &shell].concat()).trim().to_owned();
     let type_there = |keys: &[&str]| {
-        desk.tmux.run(&[&["send-keys", "-t", neighbour.as_str()], keys].concat());
+        agent_pane.tmux.run(&[&["send-keys", "-t", neighbour.as_str()], keys].concat());
     };
     type_there(&["touch begun", "Enter"]);
-    wait_until(PATIENCE, "the neighbour", || desk.file("begun").exists().then_some(()));
+    wait_until(TIMEOUT, "the neighbour", || agent_pane.file("begun").exists().then_some(()));
     type_there(&["touch unsent"]);
-    desk.tmux.run(&["set-window-option", "synchronize-panes", "on"]);
-    desk.reply("hello");
-    desk.wait_until_asked(&asked, "display-message");
-    let (state, prompts) = (desk.shown()["state"].clone(), desk.read("prompts"));
-    desk.tmux.run(&["set-window-option", "synchronize-panes", "off"]);
+    agent_pane.tmux.run(&["set-window-option", "synchronize-panes", "on"]);
+    agent_pane.reply("hello");
+    agent_pane.wait_until_asked(&asked, "display-message");
+    let (state, prompts) = (agent_pane.shown()["state"].clone(), agent_pane.read("prompts"));
+    agent_pane.tmux.run(&["set-window-option", "synchronize-panes", "off"]);
     // Ctrl-Q resumes a shell that Ctrl-S has stopped; Ctrl-U removes the typed text.
     type_there(&["C-q", "C-u", "touch asked", "Enter"]);
-    wait_until(PATIENCE, "the neighbour", || desk.file("asked").exists().then_some(()));
-    assert!(!desk.file("unsent").exists(), "the neighbour has run what was typed there");
+    wait_until(TIMEOUT, "the neighbour", || agent_pane.file("asked").exists().then_some(()));
+    assert!(!agent_pane.file("unsent").exists(), "the neighbour has run what was typed there");
     assert_ne!(state, "finished");
     assert_eq!(prompts, "");
-    desk.wait_until_handed_over();
-    assert_eq!(desk.read("prompts"), "hello\n");
+    agent_pane.wait_until_handed_over();
+    assert_eq!(agent_pane.read("prompts"), "hello\n");
 }
 
 /// As for an agent inside of `screen`: its variables name a pane that shows another terminal.
 #[test]
 fn a_reply_is_not_typed_into_a_pane_of_wezterm_that_shows_another_terminal() {
     let line = "env -u TMUX -u TMUX_PANE WEZTERM_PANE=4 claude";
-    let Some(desk) = Desk::start_with(line) else { return };
+    let Some(agent_pane) = AgentPane::start_with(line) else { return };
     let list = |terminal: &str| json!([{"pane_id": 4, "tty_name": terminal}]);
     check_owner(
-        &desk,
+        &agent_pane,
         "wezterm",
         "list",
-        [list("/dev/pts/none"), list(&desk.tmux_says("#{pane_tty}"))],
+        [list("/dev/pts/none"), list(&agent_pane.tmux_says("#{pane_tty}"))],
     );
 }
 
 #[test]
 fn a_reply_is_not_typed_into_a_window_of_kitty_that_shows_other_programs() {
     let line = "env -u TMUX -u TMUX_PANE KITTY_WINDOW_ID=4 claude";
-    let Some(desk) = Desk::start_with(line) else { return };
-    let pid: u32 = desk.read("pid").trim().parse().unwrap();
+    let Some(agent_pane) = AgentPane::start_with(line) else { return };
+    let pid: u32 = agent_pane.read("pid").trim().parse().unwrap();
     let list = |pid: u32| {
         let window = json!({"id": 4, "foreground_processes": [{"pid": pid}]});
         json!([{"id": 1, "tabs": [{"id": 1, "windows": [window]}]}])
     };
-    check_owner(&desk, "kitty", "ls", [list(1), list(pid)]);
+    check_owner(&agent_pane, "kitty", "ls", [list(1), list(pid)]);
 }
 
 /// Checks a program of the terminal that types into the agent's pane. It first reports that the
 /// pane is another's, then that it is the agent's.
-fn check_owner(desk: &Desk, program: &str, word: &str, [others, agents]: [Value; 2]) {
+fn check_owner(agent_pane: &AgentPane, program: &str, word: &str, [others, agents]: [Value; 2]) {
     let answer = |list: Value| {
-        fs::write(desk.file("new"), list.to_string()).unwrap();
-        fs::rename(desk.file("new"), desk.file("list")).unwrap();
+        fs::write(agent_pane.file("new"), list.to_string()).unwrap();
+        fs::rename(agent_pane.file("new"), agent_pane.file("list")).unwrap();
     };
-    let tmux = format!("'{}' -u -S '{}'", tmux_program(), desk.tmux_says("#{socket_path}"));
+    let tmux = format!("'{}' -u -S '{}'", tmux_program(), agent_pane.tmux_says("#{socket_path}"));
     let script = format!(
         "case \" $* \" in\n*' {word} '*) cat '{list}' ;;\n*' send-text '*)\n\
          echo typed >> '{typed}'\n\
          sed 's/\\x1b\\[20[01]~//g' | {tmux} load-buffer -b text - &&\n\
          {tmux} paste-buffer -r -d -b text -t '{pane}' ;;\n\
          *' get-text '*) {tmux} capture-pane -p -t '{pane}' ;;\nesac",
-        list = desk.file("list").display(),
-        typed = desk.file("typed").display(),
-        pane = desk.tmux_says("#{pane_id}"),
+        list = agent_pane.file("list").display(),
+        typed = agent_pane.file("typed").display(),
+        pane = agent_pane.tmux_says("#{pane_id}"),
     );
     answer(others);
-    let terminal = StandIn::new(&desk.bin(), program, &script);
-    desk.reply("hello");
-    desk.wait_until_asked(&terminal, word);
-    assert_eq!(desk.read("typed"), "", "{:?}", terminal.calls());
-    assert_ne!(desk.shown()["state"], "finished");
+    let terminal = StandIn::new(&agent_pane.bin(), program, &script);
+    agent_pane.reply("hello");
+    agent_pane.wait_until_asked(&terminal, word);
+    assert_eq!(agent_pane.read("typed"), "", "{:?}", terminal.calls());
+    assert_ne!(agent_pane.shown()["state"], "finished");
     answer(agents);
-    desk.wait_until_handed_over();
-    assert_eq!(desk.read("prompts"), "hello\n");
+    agent_pane.wait_until_handed_over();
+    assert_eq!(agent_pane.read("prompts"), "hello\n");
 }
 
 /// Its process has ended, so that the reply runs normally.
 #[test]
 fn a_held_reply_is_run_when_the_suspended_agent_has_ended() {
-    let Some(desk) = Desk::start() else { return };
-    desk.suspend();
-    desk.reply("touch pwned");
-    desk.wait_until_held();
-    let bin = desk.world.hermetic.root().join("bin");
+    let Some(agent_pane) = AgentPane::start() else { return };
+    agent_pane.suspend();
+    agent_pane.reply("touch pwned");
+    agent_pane.wait_until_held();
+    let bin = agent_pane.world.hermetic.root().join("bin");
     let run = StandIn::new(&bin, "claude", "cat > prompts");
-    desk.tmux.send_text("kill -KILL %1");
-    desk.tmux.send_key("Enter");
-    wait_until(PATIENCE, "the run", || (desk.read("prompts") == "touch pwned").then_some(()));
+    agent_pane.tmux.send_text("kill -KILL %1");
+    agent_pane.tmux.send_key("Enter");
+    wait_until(TIMEOUT, "the run", || (agent_pane.read("prompts") == "touch pwned").then_some(()));
     assert_eq!(run.calls().last().unwrap(), &["-r", SESSION, "-p"]);
-    assert!(!desk.file("pwned").exists());
+    assert!(!agent_pane.file("pwned").exists());
 }

@@ -12,7 +12,7 @@ use testkit::wait_until;
 use crate::schemas;
 use crate::support::world::{SESSION, World, feed, lines_of, payload};
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 const THREAD: &str = "925c8529-ee09-4cb8-8902-dd785b12ca0a";
 
 impl World {
@@ -187,13 +187,13 @@ fn kt_82_it_is_noted_that_the_output_of_a_pane_has_stopped_and_goes_on() {
     let mut command = world.command("turnbridge");
     command.args(["pane", "scan", "--act", "--quiet", "0.05"]);
     command.stdin(Stdio::piped()).stdout(Stdio::null());
-    let mut scan = Ended(command.spawn().unwrap());
+    let mut scan = ProcessGuard(command.spawn().unwrap());
     let mut stdin = scan.0.stdin.take().unwrap();
     let stopped_at = || world.panes()[0]["output_stopped_at"].clone();
     stdin.write_all(b"busy").unwrap();
-    let first = wait_until(PATIENCE, "a stop", || Some(stopped_at()).filter(Value::is_string));
+    let first = wait_until(TIMEOUT, "a stop", || Some(stopped_at()).filter(Value::is_string));
     stdin.write_all(b"busy again").unwrap();
-    wait_until(PATIENCE, "another stop", || {
+    wait_until(TIMEOUT, "another stop", || {
         Some(stopped_at()).filter(|at| at.is_string() && *at != first)
     });
     drop(stdin);
@@ -202,9 +202,9 @@ fn kt_82_it_is_noted_that_the_output_of_a_pane_has_stopped_and_goes_on() {
 }
 
 /// A process that a drop ends.
-struct Ended(Child);
+struct ProcessGuard(Child);
 
-impl Drop for Ended {
+impl Drop for ProcessGuard {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -219,8 +219,8 @@ fn kt_69_the_daemon_binds_a_new_thread_and_tells_the_panes_host_of_it() {
     let notes = world.hermetic.root().join("kawaii.jsonl");
     let mut command = world.command("turnbridge");
     command.args(["daemon", "--foreground"]).stdin(Stdio::null()).stderr(Stdio::null());
-    let _daemon = Ended(command.spawn().unwrap());
-    wait_until(PATIENCE, "the daemon", || {
+    let _daemon = ProcessGuard(command.spawn().unwrap());
+    wait_until(TIMEOUT, "the daemon", || {
         let status = world.turnbridge(&["daemon", "status", "--json"]);
         serde_json::from_str::<Value>(&status).unwrap()["running"].as_bool().filter(|up| *up)
     });
@@ -231,10 +231,10 @@ fn kt_69_the_daemon_binds_a_new_thread_and_tells_the_panes_host_of_it() {
     let now = turnbridge_store::clock::now().to_string();
     world.write_rollout(THREAD, cwd.to_str().unwrap(), &now);
     let registry = world.hermetic.state_dir().join("panes.json");
-    wait_until(PATIENCE, "the binding, by nobody but the daemon", || {
+    wait_until(TIMEOUT, "the binding, by nobody but the daemon", || {
         fs::read_to_string(&registry).ok().filter(|text| text.contains(THREAD))
     });
-    let told = wait_until(PATIENCE, "what the pane's host is told", || {
+    let told = wait_until(TIMEOUT, "what the pane's host is told", || {
         let text = fs::read_to_string(&notes).ok().filter(|text| text.ends_with('\n'))?;
         lines_of(&text).into_iter().next()
     });

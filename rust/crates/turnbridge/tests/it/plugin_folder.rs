@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use serde_json::Value;
-use testkit::{Claude, MessagesApi, Reply, skipped};
+use testkit::{Claude, MessagesApi, ModelReply, skipped};
 
 use crate::support::world::{PROGRAMS, World};
 
@@ -33,7 +33,7 @@ fn a_hook_that_is_registered_without_exe_runs() {
             fs::write(bin.join(name), "#!/bin/sh\nexit 1\n").unwrap();
         }
     }
-    let api = MessagesApi::start(vec![Reply::text("Done.")]);
+    let api = MessagesApi::start(vec![ModelReply::text("Done.")]);
     let mut command = claude.command(&world.hermetic, &api);
     command.args(["-p", "go", "--plugin-dir"]).arg(&plugin).stdin(Stdio::null());
     let output = command.output().unwrap();

@@ -14,7 +14,7 @@ use testkit::{SlackApi, SlackSetup, StandIn};
 use crate::support::world::{World, payload};
 
 #[cfg(target_os = "linux")]
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A folder in the project with files that the project tries to inject.
 struct Project {
@@ -28,7 +28,7 @@ impl Project {
     fn new() -> Project {
         let (slack, attacker) =
             (SlackApi::start(SlackSetup::default()), SlackApi::start(SlackSetup::default()));
-        let world = World::new().with("TURNBRIDGE_SLACK_HASTE", "20");
+        let world = World::new().with("TURNBRIDGE_SLACK_TIME_SCALE", "20");
         world.configure(&config(&slack, "xoxb-loopback-bot"));
         let project = Project { world, slack, attacker };
         let theirs = project.folder().join("config/turnbridge");
@@ -60,7 +60,7 @@ impl Project {
         let folder = self.world.hermetic.root().join("agent");
         let agent = StandIn::new(&folder, "claude", &format!("{}{script}", self.variables()));
         let mut command = self.world.hermetic.command(agent.program());
-        command.env("TURNBRIDGE_SLACK_HASTE", "20");
+        command.env("TURNBRIDGE_SLACK_TIME_SCALE", "20");
         command
     }
 
@@ -122,7 +122,7 @@ fn run(mut command: Command) -> Output {
 fn a_project_cannot_redirect_a_token_or_move_our_folders_by_its_agents_environment() {
     let project = Project::new();
     run(project.agent(&a_turn()));
-    let thread = project.slack.wait_for_thread("the turn", PATIENCE, |thread| {
+    let thread = project.slack.wait_for_thread("the turn", TIMEOUT, |thread| {
         thread.replies.iter().any(|reply| reply.text == "The answer.")
     });
     assert_eq!(thread.parent.text, "secret plans");
@@ -144,7 +144,7 @@ fn an_agent_that_a_project_starts_in_its_own_environment_does_not_move_our_folde
     run(project.agent(&format!("'{}'\n:\n", inner.program().display())));
     assert_eq!(project.taken(), Vec::<PathBuf>::new());
     assert_eq!(project.world.sessions().len(), 1);
-    project.slack.wait_for_thread("the turn", PATIENCE, |thread| {
+    project.slack.wait_for_thread("the turn", TIMEOUT, |thread| {
         thread.replies.iter().any(|reply| reply.text == "The answer.")
     });
     assert!(project.attacker.calls().is_empty(), "{:?}", project.attacker.calls());
@@ -170,7 +170,7 @@ fn an_agent_that_a_project_starts_does_not_choose_whom_we_trust() {
     let outer = StandIn::new(&outer, "claude", &script);
     run(project.world.hermetic.command(outer.program()));
     let log = project.world.hermetic.state_dir().join("logs/notify.log");
-    let said = testkit::wait_until(PATIENCE, "an attempt", || {
+    let said = testkit::wait_until(TIMEOUT, "an attempt", || {
         fs::read_to_string(&log).ok().filter(|log| !log.is_empty())
     });
     assert!(!said.contains("certificate"), "{said}");
@@ -253,7 +253,7 @@ fn a_project_cannot_choose_the_program_that_speaks() {
     command.env("PATH", format!("{}:/usr/bin:/bin", path_of(&ours)));
     command.env("TURNBRIDGE_WSL_SIDE", "elsewhere");
     run(command);
-    testkit::wait_until(PATIENCE, "a speech", || (!ours.calls().is_empty()).then_some(()));
+    testkit::wait_until(TIMEOUT, "a speech", || (!ours.calls().is_empty()).then_some(()));
     assert_eq!(theirs.calls(), Vec::<Vec<String>>::new());
 }
 

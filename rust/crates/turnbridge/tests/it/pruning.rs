@@ -10,7 +10,7 @@ use turnbridge_store::files::file_lock::FileLock;
 
 use crate::support::world::{World, payload};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Creates a session that ended `days` ago, with its file from hooks.
@@ -44,11 +44,11 @@ fn a_session_that_starts_waits_for_no_pruning_and_another_process_does_it() {
     look_daily(&world);
     // The lock blocks the pruner, so that the hook itself would have removed any missing file.
     let lock = world.hermetic.state_dir().join("prune.lock");
-    let held = FileLock::acquire(&lock, PATIENCE).unwrap();
+    let held = FileLock::acquire(&lock, TIMEOUT).unwrap();
     world.status(&payload("SessionStart", json!({"source": "startup"})));
     assert!(old.exists());
     drop(held);
-    testkit::wait_until(PATIENCE, "the old session's end", || {
+    testkit::wait_until(TIMEOUT, "the old session's end", || {
         world.status(&payload("SessionStart", json!({"source": "startup"})));
         (!old.exists()).then_some(())
     });

@@ -5,11 +5,11 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use testkit::{Codex, Reply, ResponsesApi, read_rollout, skipped, wait_until};
+use testkit::{Codex, ModelReply, ResponsesApi, read_rollout, skipped, wait_until};
 
 use crate::support::world::World;
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 #[test]
 fn the_real_codex_holds_its_thread_until_it_ends_in_whatever_way() {
@@ -22,11 +22,11 @@ fn the_real_codex_holds_its_thread_until_it_ends_in_whatever_way() {
         let go_on = world.hermetic.project().join("go-on");
         let wait = "echo > started; until [ -e go-on ]; do sleep 0.05; done";
         let input = json!({"cmd": wait, "yield_time_ms": 30_000});
-        let script = vec![Reply::tool("exec_command", input), Reply::text("Done.")];
+        let script = vec![ModelReply::tool("exec_command", input), ModelReply::text("Done.")];
         let api = ResponsesApi::start(script);
         let mut command = codex.exec(&world.hermetic, &api, "wait for me");
         let mut process = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        wait_until(PATIENCE, "the command", || started.exists().then_some(()));
+        wait_until(TIMEOUT, "the command", || started.exists().then_some(()));
 
         let rollouts = codex.rollouts(&world.hermetic);
         let id = read_rollout(&rollouts[0])[0]["payload"]["id"].as_str().unwrap().to_owned();

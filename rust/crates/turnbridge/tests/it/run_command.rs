@@ -11,7 +11,7 @@ use turnbridge_core::sinks::tvine_project::project_id;
 
 use crate::support::world::World;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 fn run(world: &World, program: Option<&Path>, arguments: &[&str]) -> Output {
     let bin = world.hermetic.root().join("bin");
@@ -135,7 +135,7 @@ fn x34_codex_leaves_a_marker_on_the_pane() {
         command.envs(variables.iter().copied()).args(["run", "--", "codex", "-m", "x"]);
         let calls = codex.calls().len();
         let tmux = Tmux::start(&world.hermetic, &command);
-        wait_until(PATIENCE, "the agent", || codex.calls().get(calls).cloned())
+        wait_until(TIMEOUT, "the agent", || codex.calls().get(calls).cloned())
             .into_iter()
             .zip(["-m", "x"])
             .for_each(|(given, expected)| assert_eq!(given, expected));

@@ -9,27 +9,27 @@ use std::time::Duration;
 
 use serde_json::Value;
 use testkit::{
-    Codex, Hermetic, Reply, ResponsesApi, StandIn, Tmux, read_rollout, skipped, wait_until,
+    Codex, Hermetic, ModelReply, ResponsesApi, StandIn, Tmux, read_rollout, skipped, wait_until,
 };
 
 use crate::support::world::World;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 const THREAD: &str = "925c8529-ee09-4cb8-8902-dd785b12ca0a";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Shell {
+enum TestShell {
     Bash,
     Zsh,
     Fish,
 }
 
-impl Shell {
+impl TestShell {
     const fn name(self) -> &'static str {
         match self {
-            Shell::Bash => "bash",
-            Shell::Zsh => "zsh",
-            Shell::Fish => "fish",
+            TestShell::Bash => "bash",
+            TestShell::Zsh => "zsh",
+            TestShell::Fish => "fish",
         }
     }
 
@@ -51,22 +51,22 @@ impl Shell {
         fs::write(&ours, script).unwrap();
         // Twice: a reload must not install it twice.
         let source = match self {
-            Shell::Fish => format!("cat '{}' | source\n", ours.display()),
+            TestShell::Fish => format!("cat '{}' | source\n", ours.display()),
             _ => format!("eval \"$(cat '{}')\"\n", ours.display()),
         };
         let text = format!("{before}\n{source}{source}");
         let mut command = world.hermetic.command(self.name());
         match self {
-            Shell::Bash => {
+            TestShell::Bash => {
                 let file = startup.join("bashrc");
                 fs::write(&file, format!("PS1='ready> '\n{text}")).unwrap();
                 command.arg("--noprofile").arg("--rcfile").arg(file).arg("-i");
             }
-            Shell::Zsh => {
+            TestShell::Zsh => {
                 fs::write(startup.join(".zshrc"), format!("PS1='ready> '\n{text}")).unwrap();
                 command.args(["-d", "-i"]).env("ZDOTDIR", &startup);
             }
-            Shell::Fish => {
+            TestShell::Fish => {
                 let folder = world.hermetic.home().join(".config/fish");
                 fs::create_dir_all(&folder).unwrap();
                 fs::write(folder.join("config.fish"), format!("set -g fish_greeting\n{text}"))
@@ -79,7 +79,7 @@ impl Shell {
         let own = own.parent().unwrap().display();
         command.env("PATH", format!("{}:{own}:{path}", root.join("bin").display()));
         let tmux = Tmux::start(&world.hermetic, &command);
-        tmux.wait_for("ready>", PATIENCE);
+        tmux.wait_for("ready>", TIMEOUT);
         tmux
     }
 }
@@ -89,7 +89,7 @@ fn enter(tmux: &Tmux, line: &str) {
     tmux.send_key("Enter");
 }
 
-fn script(world: &World, shell: Shell) -> String {
+fn script(world: &World, shell: TestShell) -> String {
     world.turnbridge(&["shell-init", shell.name()])
 }
 
@@ -128,7 +128,7 @@ fn panes(world: &World) -> Vec<(String, String)> {
 }
 
 fn wait_for_thread(world: &World, thread: &str) {
-    let (pane, _) = wait_until(PATIENCE, &format!("{thread} in its pane"), || {
+    let (pane, _) = wait_until(TIMEOUT, &format!("{thread} in its pane"), || {
         panes(world).into_iter().find(|(_, session)| session == thread)
     });
     // The server's socket is part of the name.
@@ -138,7 +138,7 @@ fn wait_for_thread(world: &World, thread: &str) {
 }
 
 fn wait_for_nothing(world: &World, thread: &str) {
-    wait_until(PATIENCE, "an empty registry", || panes(world).is_empty().then_some(()));
+    wait_until(TIMEOUT, "an empty registry", || panes(world).is_empty().then_some(()));
     assert_eq!(state(world, thread), "stopped");
 }
 
@@ -154,18 +154,18 @@ fn codex_pid(tmux: &Tmux, is_other: impl Fn(&str) -> bool) -> String {
         let pids = screen.split("codex-").filter_map(|rest| Some(rest.split_once("-runs")?.0));
         pids.filter(|pid| is_other(pid)).last().map(str::to_owned)
     };
-    let screen = tmux.wait_for_screen(PATIENCE, "a codex", |screen| found(screen).is_some());
+    let screen = tmux.wait_for_screen(TIMEOUT, "a codex", |screen| found(screen).is_some());
     found(&screen).unwrap()
 }
 
-fn agents_are_bound_and_stopped(shell: Shell) {
+fn agents_are_bound_and_stopped(shell: TestShell) {
     if !shell.is_here() {
         return;
     }
     let world = World::new();
     be_codex(&world.hermetic);
     let before = match shell {
-        Shell::Fish => "function fish_prompt; echo 'ready> '; end",
+        TestShell::Fish => "function fish_prompt; echo 'ready> '; end",
         _ => "",
     };
     let tmux = shell.start(&world, before, &script(&world, shell));
@@ -207,17 +207,17 @@ fn agents_are_bound_and_stopped(shell: Shell) {
 
 #[test]
 fn kt_55_67_72_bash_tells_of_agents() {
-    agents_are_bound_and_stopped(Shell::Bash);
+    agents_are_bound_and_stopped(TestShell::Bash);
 }
 
 #[test]
 fn kt_55_67_72_zsh_tells_of_agents() {
-    agents_are_bound_and_stopped(Shell::Zsh);
+    agents_are_bound_and_stopped(TestShell::Zsh);
 }
 
 #[test]
 fn kt_55_67_72_fish_tells_of_agents() {
-    agents_are_bound_and_stopped(Shell::Fish);
+    agents_are_bound_and_stopped(TestShell::Fish);
 }
 
 fn kill(pid: &str) {
@@ -241,11 +241,11 @@ fn kt_69_the_real_codex_is_bound_to_the_pane_that_it_was_launched_in() {
     let Some(codex) = Codex::find() else {
         return skipped("the pinned `codex` is not in `tests/codex`; `scripts/test` installs it");
     };
-    if !Shell::Bash.is_here() {
+    if !TestShell::Bash.is_here() {
         return;
     }
     let world = World::new();
-    let api = ResponsesApi::start(vec![Reply::text("It is done.")]);
+    let api = ResponsesApi::start(vec![ModelReply::text("It is done.")]);
     let command = codex.command(&world.hermetic, &api);
     let is_proxy = |name: &str| name.ends_with("_PROXY");
     let variables = command.get_envs().filter_map(|(name, value)| {
@@ -256,18 +256,18 @@ fn kt_69_the_real_codex_is_bound_to_the_pane_that_it_was_launched_in() {
     let bin = world.hermetic.root().join("bin");
     fs::create_dir_all(&bin).unwrap();
     std::os::unix::fs::symlink(codex.program(), bin.join("codex")).unwrap();
-    let tmux = Shell::Bash.start(&world, &before, &script(&world, Shell::Bash));
+    let tmux = TestShell::Bash.start(&world, &before, &script(&world, TestShell::Bash));
     enter(&tmux, "codex 'look around'");
-    tmux.wait_for("It is done.", PATIENCE);
+    tmux.wait_for("It is done.", TIMEOUT);
     let rollouts = codex.rollouts(&world.hermetic);
     let thread = read_rollout(&rollouts[0])[0]["payload"]["id"].as_str().unwrap().to_owned();
-    let shown = wait_until(PATIENCE, "its thread in the pane", || {
+    let shown = wait_until(TIMEOUT, "its thread in the pane", || {
         Some(panes(&world)).filter(|panes| panes.iter().any(|(_, id)| *id == thread))
     });
     assert_eq!(shown.len(), 1, "{shown:?}");
     // Not by typing: Codex treats fast input as pasted text, and its line break too.
     kill(&child_of(tmux.pid()));
-    wait_until(PATIENCE, "an empty registry", || panes(&world).is_empty().then_some(()));
+    wait_until(TIMEOUT, "an empty registry", || panes(&world).is_empty().then_some(()));
     // Its update check, which the loopback proxy refused.
     let is_stray = |stray: &String| *stray != "CONNECT raw.githubusercontent.com:443";
     assert_eq!(api.strays().into_iter().find(is_stray), None);
@@ -275,7 +275,7 @@ fn kt_69_the_real_codex_is_bound_to_the_pane_that_it_was_launched_in() {
 
 /// Uses a stand-in for Turnbridge: an ordinary prompt starts no process, and the user's own hooks
 /// still run.
-fn users_own_hooks_go_on(shell: Shell, before: &str, alias: &str) {
+fn users_own_hooks_go_on(shell: TestShell, before: &str, alias: &str) {
     if !shell.is_here() {
         return;
     }
@@ -291,26 +291,26 @@ fn users_own_hooks_go_on(shell: Shell, before: &str, alias: &str) {
     fs::create_dir(&folder).unwrap();
     let tmux = shell.start(&world, before, &script);
     enter(&tmux, "sh -c 'exit 7'");
-    tmux.wait_for("user-prompt 7", PATIENCE);
-    let status = if shell == Shell::Fish { "$status" } else { "$?" };
+    tmux.wait_for("user-prompt 7", TIMEOUT);
+    let status = if shell == TestShell::Fish { "$status" } else { "$?" };
     enter(&tmux, &format!("echo \"status <{status}>\""));
-    tmux.wait_for("status <7>", PATIENCE);
+    tmux.wait_for("status <7>", TIMEOUT);
     enter(&tmux, "cd 'd é%x'");
     enter(&tmux, "echo codex-in-a-word codexx > /dev/null");
     enter(&tmux, "echo done-$PWD");
-    let screen = tmux.wait_for("done-/", PATIENCE);
-    assert!(shell == Shell::Fish || screen.contains("user-preexec"), "{screen}");
+    let screen = tmux.wait_for("done-/", TIMEOUT);
+    assert!(shell == TestShell::Fish || screen.contains("user-preexec"), "{screen}");
     assert!(turnbridge.calls().is_empty(), "{:?}", turnbridge.calls());
-    wait_until(PATIENCE, "the folder, as the shell tells it", || {
+    wait_until(TIMEOUT, "the folder, as the shell tells it", || {
         let told = tmux.run(&["display-message", "-p", "#{pane_path}"]);
         told.trim().ends_with("/project/d%20%C3%A9%25x").then_some(())
     });
     // An agent by another name, in shells that resolve aliases.
     enter(&tmux, alias);
-    tmux.wait_for("codex-ran", PATIENCE);
-    tmux.wait_for("user-prompt 3", PATIENCE);
+    tmux.wait_for("codex-ran", TIMEOUT);
+    tmux.wait_for("user-prompt 3", TIMEOUT);
     enter(&tmux, "echo after-$PWD");
-    tmux.wait_for("after-/", PATIENCE);
+    tmux.wait_for("after-/", TIMEOUT);
     let calls = turnbridge.calls();
     assert_eq!(calls.len(), 2, "{calls:?}");
     assert_eq!(calls[0][..3], ["pane", "launch", "--line"]);
@@ -324,14 +324,14 @@ fn bash_keeps_the_users_prompt_command_and_debug_trap() {
 alias cx=\"codex resume\"
 PROMPT_COMMAND='echo \"user-prompt $?\"'
 trap 'echo \"user-preexec $BASH_COMMAND\" >> \"$HOME/trapped\"; [ -s \"$HOME/trapped\" ] && echo user-preexec' DEBUG";
-    users_own_hooks_go_on(Shell::Bash, before, "cx 'a b'");
+    users_own_hooks_go_on(TestShell::Bash, before, "cx 'a b'");
 }
 
 #[test]
 fn bash_without_hooks_of_the_users_own_keeps_its_status() {
     let before = "PROMPT_COMMAND=('echo \"user-prompt $?\"'); alias cx='codex resume'
 PS0='user-preexec '";
-    users_own_hooks_go_on(Shell::Bash, before, "cx 'a b'");
+    users_own_hooks_go_on(TestShell::Bash, before, "cx 'a b'");
 }
 
 #[test]
@@ -340,22 +340,22 @@ fn zsh_keeps_the_users_hooks() {
 alias cx='codex resume'
 precmd() { echo \"user-prompt $?\" }
 preexec() { echo \"user-preexec $1\" }";
-    users_own_hooks_go_on(Shell::Zsh, before, "cx 'a b'");
+    users_own_hooks_go_on(TestShell::Zsh, before, "cx 'a b'");
 }
 
 #[test]
 fn fish_keeps_the_users_prompt() {
     let before = "function fish_prompt; echo \"user-prompt $status\"; echo 'ready> '; end";
-    users_own_hooks_go_on(Shell::Fish, before, "codex resume 'a b'");
+    users_own_hooks_go_on(TestShell::Fish, before, "codex resume 'a b'");
 }
 
 #[test]
 fn a_shell_that_runs_a_script_gets_nothing() {
     let world = World::new();
     for (shell, test) in [
-        (Shell::Bash, "source ./ours; type __turnbridge_prompt 2>/dev/null || echo nothing"),
-        (Shell::Zsh, "source ./ours; whence -w __turnbridge_precmd >/dev/null || echo nothing"),
-        (Shell::Fish, "source ./ours; functions -q __turnbridge_prompt; or echo nothing"),
+        (TestShell::Bash, "source ./ours; type __turnbridge_prompt 2>/dev/null || echo nothing"),
+        (TestShell::Zsh, "source ./ours; whence -w __turnbridge_precmd >/dev/null || echo nothing"),
+        (TestShell::Fish, "source ./ours; functions -q __turnbridge_prompt; or echo nothing"),
     ] {
         if !shell.is_here() {
             continue;

@@ -14,8 +14,8 @@ mod stub {
     use testkit::write_program;
 
     use crate::support::engines::{
-        PATIENCE, add_silent_sound_card, cut_off, has_ended, has_espeak_ng, mark, notes,
-        notes_path, pids, wait_for_end, with_time_to_fail, world_with,
+        TIMEOUT, add_silent_sound_card, cut_off, has_ended, has_espeak_ng, mark, notes, notes_path,
+        pids, wait_for_end, with_time_to_fail, world_with,
     };
 
     /// Speaks for a minute, in another process.
@@ -59,7 +59,7 @@ mod stub {
         let world = world_with("espeak-ng", "sleep 60 & echo $! > \"$TMPDIR/child\"; wait");
         world.turnbridge(&["speak", "One. 二つ目。"]);
         let pids = pids(&world);
-        let child: u32 = testkit::wait_until(PATIENCE, "the engine's child", || {
+        let child: u32 = testkit::wait_until(TIMEOUT, "the engine's child", || {
             let text = fs::read_to_string(world.hermetic.root().join("tmp/child")).ok()?;
             text.strip_suffix('\n')?.parse().ok()
         });
@@ -158,7 +158,7 @@ mod stub {
         command.arg("speak");
         let output = feed(command, "All is well. ".repeat(40_000).as_bytes());
         assert_eq!(output.status.code(), Some(0), "{output:?}");
-        let count = testkit::wait_until(PATIENCE, "the count", || {
+        let count = testkit::wait_until(TIMEOUT, "the count", || {
             let path = world.hermetic.root().join("tmp/count");
             fs::read_to_string(path).ok().filter(|count| count.ends_with('\n'))
         });
@@ -176,7 +176,7 @@ mod stub {
         command.arg("speak");
         let output = feed(command, "The tests pass and the work is done. ".repeat(5000).as_bytes());
         assert_eq!(output.status.code(), Some(0), "{output:?}");
-        let (engine, player) = testkit::wait_until(PATIENCE, "the engine", || {
+        let (engine, player) = testkit::wait_until(TIMEOUT, "the engine", || {
             let mark = fs::read_to_string(mark(&world)).ok()?;
             let player: u32 = mark.split(' ').next()?.parse().ok()?;
             let children = fs::read_to_string(format!("/proc/{player}/task/{player}/children"));

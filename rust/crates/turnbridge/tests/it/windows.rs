@@ -18,7 +18,7 @@ use windows_sys::Win32::System::Console::{
 
 use crate::support::world::{SESSION, World, payload};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 const CREATE_NEW_PROCESS_GROUP: u32 = 0x200;
 const FILE_SHARE_READ: u32 = 1;
 /// Set under wine, which has consoles in terminals only: scripts/check-platforms presses Ctrl-C in
@@ -68,7 +68,7 @@ fn a_hook_waits_for_the_lock_that_another_process_holds() {
     let world = World::new();
     world.status(&prompt("first"));
     let path = world.session_file(SESSION);
-    let lock = FileLock::acquire(&path.with_extension("lock"), PATIENCE).unwrap();
+    let lock = FileLock::acquire(&path.with_extension("lock"), TIMEOUT).unwrap();
     let before = fs::read(&path).unwrap();
     let mut hook = begin(&world, &payload("Stop", json!({ "last_assistant_message": "done" })));
     thread::sleep(Duration::from_millis(500));
@@ -130,11 +130,11 @@ fn the_daemon_ends_in_good_order_when_its_console_says_so() {
     command.args(["daemon", "--foreground"]).stdin(Stdio::null());
     let mut daemon = command.creation_flags(CREATE_NEW_PROCESS_GROUP).spawn().unwrap();
     let status = world.hermetic.state_dir().join("daemon.json");
-    wait_until(PATIENCE, "a daemon that runs", || status.exists().then_some(()));
+    wait_until(TIMEOUT, "a daemon that runs", || status.exists().then_some(()));
     // SAFETY: two numbers.
     let is_sent = unsafe { GenerateConsoleCtrlEvent(CTRL_BREAK_EVENT, daemon.id()) };
     assert_ne!(is_sent, 0, "{}", std::io::Error::last_os_error());
-    let ended = wait_until(PATIENCE, "its end", || daemon.try_wait().unwrap());
+    let ended = wait_until(TIMEOUT, "its end", || daemon.try_wait().unwrap());
     assert!(ended.success(), "{ended:?}");
     assert!(!status.exists());
     let log = world.hermetic.state_dir().join("logs/daemon.log");

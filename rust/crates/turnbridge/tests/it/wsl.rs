@@ -35,7 +35,7 @@ esac
 "#;
 
 /// A Windows with distributions.
-struct Windows {
+struct WindowsWorld {
     world: World,
     wsl: StandIn,
     files: PathBuf,
@@ -45,10 +45,10 @@ fn utf16(text: &str) -> Vec<u8> {
     text.encode_utf16().flat_map(u16::to_le_bytes).collect()
 }
 
-impl Windows {
+impl WindowsWorld {
     /// Creates a Windows: `Ubuntu` runs, `日本語` does not, and a program for containers has its own
     /// distribution.
-    fn new() -> Windows {
+    fn new() -> WindowsWorld {
         let world = World::new();
         let root = world.hermetic.root().to_owned();
         let (list, running, files) = (root.join("list"), root.join("running"), root.join("files"));
@@ -64,7 +64,7 @@ impl Windows {
             .with("PATH", &path)
             .with("TURNBRIDGE_WSL_SIDE", "windows")
             .with("TURNBRIDGE_WSL_ROOT", files.to_str().unwrap());
-        let windows = Windows { world, wsl, files };
+        let windows = WindowsWorld { world, wsl, files };
         for name in ["Ubuntu", "日本語"] {
             fs::create_dir_all(windows.file(name, "/home/kim/.claude")).unwrap();
             fs::write(windows.settings(name), SETTINGS).unwrap();
@@ -73,15 +73,15 @@ impl Windows {
         windows
     }
 
-    fn with_turnbridge(self) -> Windows {
+    fn with_turnbridge(self) -> WindowsWorld {
         for program in OURS {
             self.install("/home/kim/.local/bin", program, "turnbridge 0.1.0");
         }
         self
     }
 
-    fn with(self, name: &str, value: &str) -> Windows {
-        Windows { world: self.world.with(name, value), ..self }
+    fn with(self, name: &str, value: &str) -> WindowsWorld {
+        WindowsWorld { world: self.world.with(name, value), ..self }
     }
 
     fn file(&self, distribution: &str, path: &str) -> PathBuf {
@@ -132,7 +132,7 @@ fn mode(path: &Path) -> u32 {
 
 #[test]
 fn kt_19_distributions_are_shown_and_none_is_started_for_it() {
-    let windows = Windows::new().with_turnbridge();
+    let windows = WindowsWorld::new().with_turnbridge();
     let output = windows.tried(&["wsl"]);
     insta::assert_snapshot!(String::from_utf8_lossy(&output.stdout), @"
     Ubuntu: running, home `/home/kim`
@@ -165,7 +165,7 @@ fn kt_19_distributions_are_shown_and_none_is_started_for_it() {
 
 #[test]
 fn kt_19_kt_t1_hooks_are_applied_in_a_distribution_and_given_back_byte_for_byte() {
-    let windows = Windows::new().with_turnbridge();
+    let windows = WindowsWorld::new().with_turnbridge();
     let hooks = |action: &[&str]| {
         let arguments = [&["hooks"], action, &["--wsl", "日本語"]].concat();
         windows.world.turnbridge(&arguments)
@@ -198,7 +198,7 @@ fn kt_19_kt_t1_hooks_are_applied_in_a_distribution_and_given_back_byte_for_byte(
 /// Files that Windows creates there are readable by all users.
 #[test]
 fn a_file_of_a_distribution_gets_its_mode_from_inside() {
-    let windows = Windows::new().with_turnbridge();
+    let windows = WindowsWorld::new().with_turnbridge();
     windows.world.turnbridge(&["hooks", "apply", "--wsl", "ubuntu", "--yes"]);
     let backup = windows.settings("Ubuntu").with_file_name("settings.json.bak");
     assert_eq!((mode(&windows.settings("Ubuntu")), mode(&backup)), (0o600, 0o600));
@@ -216,7 +216,7 @@ fn a_file_of_a_distribution_gets_its_mode_from_inside() {
 /// Windows cannot follow a link to a path of Linux.
 #[test]
 fn a_link_in_a_distribution_is_followed_from_inside_and_stays_one() {
-    let windows = Windows::new().with_turnbridge();
+    let windows = WindowsWorld::new().with_turnbridge();
     let real = windows.file("Ubuntu", "/home/kim/dotfiles/settings.json");
     fs::create_dir(real.parent().unwrap()).unwrap();
     fs::rename(windows.settings("Ubuntu"), &real).unwrap();
@@ -230,7 +230,7 @@ fn a_link_in_a_distribution_is_followed_from_inside_and_stays_one() {
 
 #[test]
 fn without_our_linux_programs_nothing_is_registered_in_a_distribution() {
-    let windows = Windows::new();
+    let windows = WindowsWorld::new();
     let apply = ["hooks", "apply", "--wsl", "Ubuntu", "--yes"];
     insta::assert_snapshot!(windows.refused(&apply), @"
     error: there is no Turnbridge for Linux in `Ubuntu`
@@ -260,7 +260,7 @@ fn without_our_linux_programs_nothing_is_registered_in_a_distribution() {
 
 #[test]
 fn an_older_claude_code_in_a_distribution_gets_command_lines() {
-    let windows = Windows::new().with_turnbridge();
+    let windows = WindowsWorld::new().with_turnbridge();
     windows.install("/usr/local/bin", "claude", "2.1.138 (Claude Code)");
     windows.world.turnbridge(&["hooks", "apply", "--wsl", "Ubuntu", "--yes"]);
     let text = fs::read_to_string(windows.settings("Ubuntu")).unwrap();
@@ -269,7 +269,7 @@ fn an_older_claude_code_in_a_distribution_gets_command_lines() {
 
 #[test]
 fn slv_64_codex_of_a_distribution_calls_the_turnbridge_there_and_the_one_behind_it() {
-    let windows = Windows::new().with_turnbridge();
+    let windows = WindowsWorld::new().with_turnbridge();
     let config = windows.file("Ubuntu", "/home/kim/.codex/config.toml");
     let before = "notify = ['beep'] # mine\n";
     fs::create_dir(config.parent().unwrap()).unwrap();
@@ -298,7 +298,7 @@ fn slv_64_codex_of_a_distribution_calls_the_turnbridge_there_and_the_one_behind_
 
 #[test]
 fn kt_18_the_codex_of_distributions_joins_the_homes_once_and_no_token_is_shown() {
-    let windows = Windows::new();
+    let windows = WindowsWorld::new();
     let config = windows.world.hermetic.config_dir().join("config.toml");
     let before =
         "[codex]\nhomes = [\n  '/srv/codex', # mine\n]\n\n[slack]\nbot_token = 'xoxb-1-2-abc'\n";
@@ -339,7 +339,7 @@ fn kt_18_the_codex_of_distributions_joins_the_homes_once_and_no_token_is_shown()
 
 #[test]
 fn a_name_that_could_lead_elsewhere_reaches_no_program_and_no_path() {
-    let windows = Windows::new().with_turnbridge();
+    let windows = WindowsWorld::new().with_turnbridge();
     for name in ["../Ubuntu", "a\\b", "--shutdown", "..", "a\nb", ""] {
         let option = format!("--wsl={name}");
         let said = windows.refused(&["hooks", "apply", &option, "--yes"]);
@@ -364,7 +364,7 @@ fn a_name_that_could_lead_elsewhere_reaches_no_program_and_no_path() {
 
 #[test]
 fn a_wsl_exe_that_hangs_fails_or_is_missing_is_told() {
-    let windows = Windows::new().with("TURNBRIDGE_WSL_PATIENCE_MS", "300");
+    let windows = WindowsWorld::new().with("TURNBRIDGE_WSL_TIMEOUT_MS", "300");
     let script = |answer: &str| {
         StandIn::new(windows.wsl.program().parent().unwrap(), "wsl.exe", answer);
     };
@@ -373,7 +373,7 @@ fn a_wsl_exe_that_hangs_fails_or_is_missing_is_told() {
     error: `wsl.exe` did not answer within 300ms
     hint: `wsl --shutdown` ends a WSL that hangs, with all that runs in it
     ");
-    let windows = windows.with("TURNBRIDGE_WSL_PATIENCE_MS", "30000");
+    let windows = windows.with("TURNBRIDGE_WSL_TIMEOUT_MS", "30000");
     StandIn::new(
         windows.wsl.program().parent().unwrap(),
         "wsl.exe",
@@ -397,7 +397,7 @@ fn a_wsl_exe_that_hangs_fails_or_is_missing_is_told() {
 /// A distribution that does not start gives no data.
 #[test]
 fn a_distribution_that_does_not_answer_does_not_hide_the_others() {
-    let windows = Windows::new().with_turnbridge();
+    let windows = WindowsWorld::new().with_turnbridge();
     fs::write(windows.world.hermetic.root().join("running"), utf16("Ubuntu\n日本語\n")).unwrap();
     fs::remove_dir_all(windows.files.join("Ubuntu")).unwrap();
     let shown = windows.json(&["wsl", "--json"]);

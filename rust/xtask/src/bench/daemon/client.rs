@@ -51,7 +51,7 @@ threading.Event().wait()
 /// PATH.
 const PYTHON_VARIABLE: &str = "TURNBRIDGE_BENCH_PYTHON";
 
-pub struct Client {
+pub struct BenchClient {
     pub name: &'static str,
     pub is_ours: bool,
     program: PathBuf,
@@ -59,21 +59,21 @@ pub struct Client {
     sdk: Option<PathBuf>,
 }
 
-pub fn daemon(program: &Path) -> Client {
+pub fn daemon(program: &Path) -> BenchClient {
     let program = program.to_owned();
-    Client { name: "turnbridge", is_ours: true, program, script: None, sdk: None }
+    BenchClient { name: "turnbridge", is_ours: true, program, script: None, sdk: None }
 }
 
 /// Returns Slack's client for Node, or the reason why it is missing.
-pub fn node() -> Result<Client> {
+pub fn node() -> Result<BenchClient> {
     let sdk = repository().join("tests/slack-sdk/node_modules/@slack/socket-mode");
     let sdk = sdk.canonicalize().context("`@slack/socket-mode` (npm ci in tests/slack-sdk)")?;
     let program = super::super::alternatives::find_program("node").context("`node`")?;
-    Ok(Client { name: "Node", is_ours: false, program, script: Some(NODE), sdk: Some(sdk) })
+    Ok(BenchClient { name: "Node", is_ours: false, program, script: Some(NODE), sdk: Some(sdk) })
 }
 
 /// Returns Slack's client for Python, or the reason why it is missing.
-pub fn python() -> Result<Client> {
+pub fn python() -> Result<BenchClient> {
     let chosen = std::env::var_os(PYTHON_VARIABLE).map(PathBuf::from);
     let found = chosen.or_else(|| super::super::alternatives::find_program("python3"));
     let program = found.context("`python3`")?;
@@ -81,15 +81,15 @@ pub fn python() -> Result<Client> {
     if !imported.status.success() {
         bail!("`slack_sdk` for Python ({PYTHON_VARIABLE} names one that has it)");
     }
-    Ok(Client { name: "Python", is_ours: false, program, script: Some(PYTHON), sdk: None })
+    Ok(BenchClient { name: "Python", is_ours: false, program, script: Some(PYTHON), sdk: None })
 }
 
-impl Client {
-    pub fn start(&self, setup: SlackSetup) -> Result<Launched> {
+impl BenchClient {
+    pub fn start(&self, setup: SlackSetup) -> Result<RunningClient> {
         self.start_with(SlackApi::start(setup), &[])
     }
 
-    pub fn start_with(&self, slack: SlackApi, more: &[(&str, PathBuf)]) -> Result<Launched> {
+    pub fn start_with(&self, slack: SlackApi, more: &[(&str, PathBuf)]) -> Result<RunningClient> {
         let hermetic = Hermetic::new();
         let mut command = hermetic.command(&self.program);
         match self.script {
@@ -110,7 +110,7 @@ impl Client {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said);
         let spawned = Instant::now();
         let child = command.spawn().with_context(|| format!("could not start {}", self.name))?;
-        Ok(Launched { slack, spawned, child, hermetic })
+        Ok(RunningClient { slack, spawned, child, hermetic })
     }
 }
 
@@ -128,17 +128,17 @@ pub fn configure(hermetic: &Hermetic, config: &str) -> Result<()> {
 }
 
 /// A running client with a Slack of its own. A drop kills it.
-pub struct Launched {
+pub struct RunningClient {
     pub slack: SlackApi,
     pub spawned: Instant,
     child: Child,
     hermetic: Hermetic,
 }
 
-impl Launched {
+impl RunningClient {
     /// Waits until a socket was opened after `since`. Returns the delay.
-    pub fn back(&self, since: Instant, patience: Duration) -> Result<f64> {
-        let deadline = Instant::now() + patience;
+    pub fn back(&self, since: Instant, timeout: Duration) -> Result<f64> {
+        let deadline = Instant::now() + timeout;
         loop {
             let open = self.slack.open_sockets();
             let new = open.iter().find(|socket| socket.opened_at > since && socket.told.is_none());
@@ -147,7 +147,7 @@ impl Launched {
             }
             if Instant::now() >= deadline {
                 let said = fs::read_to_string(said_file(&self.hermetic)).unwrap_or_default();
-                bail!("no new socket within {patience:?}\n{}", said.trim());
+                bail!("no new socket within {timeout:?}\n{}", said.trim());
             }
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -158,7 +158,7 @@ impl Launched {
     }
 }
 
-impl Drop for Launched {
+impl Drop for RunningClient {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

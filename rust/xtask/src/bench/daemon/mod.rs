@@ -10,44 +10,48 @@ use std::thread;
 
 use anyhow::Result;
 
-use client::Client;
+use client::BenchClient;
 use sockets::Figures;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Extent {
+pub enum BenchExtent {
     /// Without the slow parts: half-open connections, cycles, old rollouts.
     Quick,
     Full,
 }
 
 /// A row of the table, with its goal if there is one.
-struct Row {
+struct BenchRow {
     what: &'static str,
     key: &'static str,
     goal: Option<f64>,
 }
 
-const ROWS: [Row; 13] = [
-    Row { what: "idle RSS, MB", key: "rss", goal: Some(8.0) },
-    Row { what: "idle RSS with TLS and the system's roots, MB", key: "rss tls", goal: Some(8.0) },
-    Row { what: "start to hello, s", key: "hello", goal: Some(0.05) },
-    Row { what: "ack, half of them, ms", key: "ack p50", goal: None },
-    Row { what: "ack, 99 of 100, ms", key: "ack p99", goal: None },
-    Row { what: "ack of a reply that is journalled, half, ms", key: "kept p50", goal: None },
-    Row { what: "back after a reset, s", key: "reset", goal: Some(0.1) },
-    Row { what: "back after the stream's end, s", key: "fin", goal: Some(0.1) },
-    Row { what: "back after a close frame, s", key: "close", goal: Some(0.1) },
-    Row { what: "new socket after a refresh, s", key: "refresh", goal: Some(0.1) },
-    Row { what: "back after half-open, s", key: "half-open", goal: Some(16.0) },
-    Row { what: "50 cycles, 20 events/s: late", key: "late", goal: Some(0.0) },
-    Row { what: "50 cycles: breaches of the protocol", key: "breaches", goal: Some(0.0) },
+const ROWS: [BenchRow; 13] = [
+    BenchRow { what: "idle RSS, MB", key: "rss", goal: Some(8.0) },
+    BenchRow {
+        what: "idle RSS with TLS and the system's roots, MB",
+        key: "rss tls",
+        goal: Some(8.0),
+    },
+    BenchRow { what: "start to hello, s", key: "hello", goal: Some(0.05) },
+    BenchRow { what: "ack, half of them, ms", key: "ack p50", goal: None },
+    BenchRow { what: "ack, 99 of 100, ms", key: "ack p99", goal: None },
+    BenchRow { what: "ack of a reply that is journalled, half, ms", key: "kept p50", goal: None },
+    BenchRow { what: "back after a reset, s", key: "reset", goal: Some(0.1) },
+    BenchRow { what: "back after the stream's end, s", key: "fin", goal: Some(0.1) },
+    BenchRow { what: "back after a close frame, s", key: "close", goal: Some(0.1) },
+    BenchRow { what: "new socket after a refresh, s", key: "refresh", goal: Some(0.1) },
+    BenchRow { what: "back after half-open, s", key: "half-open", goal: Some(16.0) },
+    BenchRow { what: "50 cycles, 20 events/s: late", key: "late", goal: Some(0.0) },
+    BenchRow { what: "50 cycles: breaches of the protocol", key: "breaches", goal: Some(0.0) },
 ];
 
-pub fn run(extent: Extent) -> Result<String> {
+pub fn run(extent: BenchExtent) -> Result<String> {
     let program = super::executable("turnbridge")?;
     let old_files = match extent {
-        Extent::Quick => String::new(),
-        Extent::Full => rollouts::run(&program)?,
+        BenchExtent::Quick => String::new(),
+        BenchExtent::Full => rollouts::run(&program)?,
     };
     let mut text = String::new();
     let mut clients = vec![client::daemon(&program)];
@@ -76,7 +80,7 @@ pub fn run(extent: Extent) -> Result<String> {
     Ok(text)
 }
 
-fn table(text: &mut String, clients: &[Client], figures: &[Figures]) -> Result<()> {
+fn table(text: &mut String, clients: &[BenchClient], figures: &[Figures]) -> Result<()> {
     writeln!(
         text,
         "lower quartile of several tries (the worst one in brackets); others as ratios to us\n"

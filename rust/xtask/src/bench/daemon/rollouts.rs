@@ -20,7 +20,7 @@ use super::client::{configure, memory_of};
 const FILES: usize = 10_000;
 const LENGTH: u64 = 200 << 10;
 const ROUNDS: usize = 60;
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 const MONTH: Duration = Duration::from_secs(30 * 24 * 3_600);
 
 const READY: f64 = 0.5;
@@ -28,9 +28,9 @@ const MEMORY: f64 = 12.0;
 const RATIO: f64 = 1.2;
 
 pub fn run(program: &Path) -> Result<String> {
-    let mut few = Place::new(program, 1 << 20)?;
-    let mut large = Place::new(program, 300 << 20)?;
-    let mut many = Place::new(program, 1 << 20)?;
+    let mut few = RolloutHome::new(program, 1 << 20)?;
+    let mut large = RolloutHome::new(program, 300 << 20)?;
+    let mut many = RolloutHome::new(program, 1 << 20)?;
     fill(&many.hermetic.codex_home())?;
     let mut text = String::from("\n10,000 old rollouts of 2 GB\n");
     let mut judge = |what: &str, value: f64, goal: f64| {
@@ -96,7 +96,7 @@ fn fill(home: &Path) -> Result<()> {
 }
 
 /// A home with a working thread and a daemon.
-struct Place {
+struct RolloutHome {
     hermetic: Hermetic,
     program: PathBuf,
     rollout: PathBuf,
@@ -105,15 +105,15 @@ struct Place {
 }
 
 /// The fields that distinguish versions of a file.
-type Seen = Option<(u64, i64, i64)>;
+type FileVersion = Option<(u64, i64, i64)>;
 
-impl Place {
-    fn new(program: &Path, size: usize) -> Result<Place> {
+impl RolloutHome {
+    fn new(program: &Path, size: usize) -> Result<RolloutHome> {
         let hermetic = Hermetic::new();
         configure(&hermetic, "[gate]\nenabled = false\n")?;
         let (rollout, thread) = codex::rollout(&hermetic.codex_home(), size)?;
         let session = hermetic.state_dir().join("sessions").join(format!("codex-{thread}.json"));
-        Ok(Place { hermetic, program: program.to_owned(), rollout, session, daemon: None })
+        Ok(RolloutHome { hermetic, program: program.to_owned(), rollout, session, daemon: None })
     }
 
     /// Starts the daemon. Returns the time until it has written its status.
@@ -126,8 +126,8 @@ impl Place {
         let spawned = Instant::now();
         self.daemon = Some(command.spawn()?);
         while !status.exists() {
-            if spawned.elapsed() > PATIENCE {
-                bail!("no daemon within {PATIENCE:?}");
+            if spawned.elapsed() > TIMEOUT {
+                bail!("no daemon within {TIMEOUT:?}");
             }
             thread::sleep(Duration::from_micros(200));
         }
@@ -146,15 +146,15 @@ impl Place {
         self.daemon.as_ref().map(Child::id).context("no daemon runs")
     }
 
-    fn seen(&self) -> Seen {
+    fn seen(&self) -> FileVersion {
         let file = fs::metadata(&self.session).ok()?;
         Some((file.ino(), file.mtime(), file.mtime_nsec()))
     }
 
-    fn wait(&self, before: Seen) -> Result<()> {
+    fn wait(&self, before: FileVersion) -> Result<()> {
         let began = Instant::now();
         while self.seen() == before {
-            if began.elapsed() > PATIENCE {
+            if began.elapsed() > TIMEOUT {
                 bail!("`{}` never changed", self.session.display());
             }
             thread::sleep(Duration::from_micros(20));
@@ -182,7 +182,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for RolloutHome {
     fn drop(&mut self) {
         self.stop();
     }

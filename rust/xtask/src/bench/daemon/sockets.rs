@@ -11,10 +11,10 @@ use anyhow::{Context, Result};
 use testkit::slack::Cut;
 use testkit::{SlackApi, SlackSetup};
 
-use super::Extent;
-use super::client::{Client, Launched};
+use super::BenchExtent;
+use super::client::{BenchClient, RunningClient};
 
-const PATIENCE: Duration = Duration::from_secs(90);
+const TIMEOUT: Duration = Duration::from_secs(90);
 const IDLE: Duration = Duration::from_secs(3);
 const STARTS: usize = 8;
 const TALKS: usize = 4;
@@ -27,7 +27,7 @@ pub struct Figure {
 }
 
 /// A way to lose a connection.
-type Way = fn(&SlackApi) -> usize;
+type Disconnector = fn(&SlackApi) -> usize;
 
 pub type Figures = BTreeMap<&'static str, Figure>;
 
@@ -58,12 +58,12 @@ fn setup() -> SlackSetup {
 }
 
 /// Measures starts and acks. The clients take turns, so that all get the same conditions.
-pub fn starts_and_acks(clients: &[Client]) -> Result<Vec<Figures>> {
+pub fn starts_and_acks(clients: &[BenchClient]) -> Result<Vec<Figures>> {
     let mut measured: Vec<BTreeMap<&'static str, Vec<f64>>> = vec![BTreeMap::new(); clients.len()];
     for _ in 0..STARTS {
         for (client, own) in clients.iter().zip(&mut measured) {
             let launched = client.start(setup())?;
-            let time = launched.back(launched.spawned, PATIENCE).context(client.name)?;
+            let time = launched.back(launched.spawned, TIMEOUT).context(client.name)?;
             own.entry("hello").or_default().push(time);
         }
     }
@@ -81,9 +81,9 @@ pub fn starts_and_acks(clients: &[Client]) -> Result<Vec<Figures>> {
 }
 
 /// Measures a client's memory at rest, and its acks of four hundred messages.
-fn talk(client: &Client) -> Result<[(&'static str, f64); 3]> {
+fn talk(client: &BenchClient) -> Result<[(&'static str, f64); 3]> {
     let launched = client.start(setup())?;
-    launched.back(launched.spawned, PATIENCE)?;
+    launched.back(launched.spawned, TIMEOUT)?;
     thread::sleep(IDLE);
     let memory = launched.memory()?;
     for number in 0..400 {
@@ -96,9 +96,9 @@ fn talk(client: &Client) -> Result<[(&'static str, f64); 3]> {
 
 /// Returns the milliseconds from an envelope to its ack, sorted.
 fn ack_times(slack: &SlackApi) -> Vec<f64> {
-    slack.wait_for_all_acked(PATIENCE);
+    slack.wait_for_all_acked(TIMEOUT);
     let deliveries = slack.deliveries();
-    let time = |delivery: &testkit::slack::Delivery| {
+    let time = |delivery: &testkit::slack::EventDelivery| {
         Some(delivery.acked_at?.duration_since(delivery.at).as_secs_f64() * 1e3)
     };
     let mut times: Vec<_> = deliveries.iter().filter_map(time).collect();
@@ -107,7 +107,7 @@ fn ack_times(slack: &SlackApi) -> Vec<f64> {
 }
 
 /// Measures the memory as with the real Slack: over TLS, with all root certificates of the system.
-pub fn tls_memory(client: &Client) -> Result<Figures> {
+pub fn tls_memory(client: &BenchClient) -> Result<Figures> {
     let folder = tempfile::tempdir()?;
     let slack = SlackApi::start_tls(setup());
     let roots = folder.path().join("roots.pem");
@@ -119,15 +119,15 @@ pub fn tls_memory(client: &Client) -> Result<Figures> {
     all.extend(system);
     fs::write(&roots, all)?;
     let launched = client.start_with(slack, &[("SSL_CERT_FILE", roots)])?;
-    launched.back(launched.spawned, PATIENCE)?;
+    launched.back(launched.spawned, TIMEOUT)?;
     thread::sleep(IDLE);
     Ok(BTreeMap::from([("rss tls", one(launched.memory()?))]))
 }
 
 /// Measures acks of replies, each of which is on the disk before its ack.
-pub fn kept_acks(client: &Client) -> Result<Figures> {
+pub fn kept_acks(client: &BenchClient) -> Result<Figures> {
     let launched = client.start(setup())?;
-    launched.back(launched.spawned, PATIENCE)?;
+    launched.back(launched.spawned, TIMEOUT)?;
     let thread = launched.slack.post_as_user(None, "a thread");
     for number in 0..60 {
         launched.slack.say(Some(&thread), &format!("reply {number}"));
@@ -137,18 +137,18 @@ pub fn kept_acks(client: &Client) -> Result<Figures> {
 }
 
 /// Measures the reconnects after every kind of loss.
-pub fn losses(client: &Client, extent: Extent) -> Result<Figures> {
+pub fn losses(client: &BenchClient, extent: BenchExtent) -> Result<Figures> {
     let tries = if client.is_ours { 8 } else { 2 };
     let launched = client.start(setup())?;
-    launched.back(launched.spawned, PATIENCE)?;
+    launched.back(launched.spawned, TIMEOUT)?;
     let mut figures = Figures::new();
-    let lose = |way: Way| -> Result<f64> {
+    let lose = |way: Disconnector| -> Result<f64> {
         thread::sleep(Duration::from_millis(300));
         let since = Instant::now();
         way(&launched.slack);
-        launched.back(since, PATIENCE)
+        launched.back(since, TIMEOUT)
     };
-    let ways: [(&'static str, Way); 4] = [
+    let ways: [(&'static str, Disconnector); 4] = [
         ("reset", |slack| slack.kill(Cut::Reset)),
         ("fin", |slack| slack.kill(Cut::Fin)),
         ("close", |slack| slack.kill(Cut::Close(1000))),
@@ -158,7 +158,7 @@ pub fn losses(client: &Client, extent: Extent) -> Result<Figures> {
         let times: Result<Vec<_>> = (0..tries).map(|_| lose(way)).collect();
         figures.insert(name, several(times.context(name)?));
     }
-    if extent == Extent::Quick {
+    if extent == BenchExtent::Quick {
         return Ok(figures);
     }
     figures.insert("half-open", one(lose(|slack| slack.kill(Cut::HalfOpen))?));
@@ -168,9 +168,9 @@ pub fn losses(client: &Client, extent: Extent) -> Result<Figures> {
 }
 
 /// Resets half of the connections and refreshes the other half, with twenty messages a second.
-fn cycles(launched: &Launched) -> Result<Figures> {
+fn cycles(launched: &RunningClient) -> Result<Figures> {
     let slack = &launched.slack;
-    launched.back(launched.spawned, PATIENCE)?;
+    launched.back(launched.spawned, TIMEOUT)?;
     let began = Instant::now();
     let is_over = AtomicBool::new(false);
     let cycled = thread::scope(|scope| {
@@ -188,7 +188,7 @@ fn cycles(launched: &Launched) -> Result<Figures> {
                 1 => slack.refresh(),
                 _ => slack.disconnect("warning"),
             };
-            launched.back(since, PATIENCE)?;
+            launched.back(since, TIMEOUT)?;
             thread::sleep(INTERVAL * 7);
             Ok(())
         };

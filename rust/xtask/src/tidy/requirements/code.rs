@@ -16,7 +16,7 @@ const PROCESSORS: [&str; 2] = ["x86", "x64"];
 const LONGEST_RANGE: u16 = 100;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Code {
+pub struct RequirementCode {
     prefix: &'static str,
     number: Number,
 }
@@ -30,12 +30,12 @@ struct Number {
     letter: Option<char>,
 }
 
-impl Code {
+impl RequirementCode {
     /// Returns `None` if the text is anything else than one code, spelled with capitals.
-    pub fn parse(text: &str) -> Option<Code> {
+    pub fn parse(text: &str) -> Option<RequirementCode> {
         let (prefix, rest) = capital_prefix(text)?;
         let number = Number::parse(rest, 'T')?;
-        Some(Code { prefix, number })
+        Some(RequirementCode { prefix, number })
     }
 }
 
@@ -65,9 +65,9 @@ impl Number {
     }
 }
 
-impl fmt::Display for Code {
+impl fmt::Display for RequirementCode {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Code { prefix, number } = self;
+        let RequirementCode { prefix, number } = self;
         let hyphen = if *prefix == X { "" } else { "-" };
         let acceptance = if number.is_acceptance { "T" } else { "" };
         write!(formatter, "{prefix}{hyphen}{acceptance}{}", number.value)?;
@@ -76,7 +76,7 @@ impl fmt::Display for Code {
 }
 
 /// Every code that a text spells out or names by a range or a list.
-pub fn codes_in(text: &str) -> BTreeSet<Code> {
+pub fn codes_in(text: &str) -> BTreeSet<RequirementCode> {
     let mut codes = BTreeSet::new();
     let mut rest = text;
     while let Some(start) = rest.find(is_of_a_word) {
@@ -113,15 +113,19 @@ fn capital_prefix(text: &str) -> Option<(&'static str, &str)> {
 }
 
 /// The code with capitals at the beginning, which is the beginning of a word, and what is behind it.
-fn capital_code(text: &str) -> Option<(Code, &str)> {
+fn capital_code(text: &str) -> Option<(RequirementCode, &str)> {
     let (prefix, rest) = capital_prefix(text)?;
     let (word, behind) = split_word(rest);
     let number = Number::parse(word, 'T')?;
-    Some((Code { prefix, number }, behind))
+    Some((RequirementCode { prefix, number }, behind))
 }
 
 /// Adds what follows a code in the same list or range, and returns the rest of the text.
-fn add_list<'a>(first: Code, behind: &'a str, codes: &mut BTreeSet<Code>) -> &'a str {
+fn add_list<'a>(
+    first: RequirementCode,
+    behind: &'a str,
+    codes: &mut BTreeSet<RequirementCode>,
+) -> &'a str {
     let (mut last, mut rest) = (first, behind);
     loop {
         let separators = [("..", true), (" to ", true), (", ", false)];
@@ -132,24 +136,24 @@ fn add_list<'a>(first: Code, behind: &'a str, codes: &mut BTreeSet<Code>) -> &'a
         });
         let Some((code, behind, is_range)) = next else { return rest };
         let numbers = if is_range { last.number.up_to(code.number) } else { vec![code.number] };
-        codes.extend(numbers.into_iter().map(|number| Code { number, ..code }));
+        codes.extend(numbers.into_iter().map(|number| RequirementCode { number, ..code }));
         (last, rest) = (code, behind);
     }
 }
 
 /// A number that shares the prefix of the code before it. A fraction is none.
-fn bare_number<'a>(prefix: &'static str, text: &'a str) -> Option<(Code, &'a str)> {
+fn bare_number<'a>(prefix: &'static str, text: &'a str) -> Option<(RequirementCode, &'a str)> {
     let (word, behind) = split_word(text);
     let number = Number::parse(word, 'T')?;
     let is_fraction = behind
         .strip_prefix('.')
         .is_some_and(|behind| behind.starts_with(|c: char| c.is_ascii_digit()));
-    (!is_fraction).then_some((Code { prefix, number }, behind))
+    (!is_fraction).then_some((RequirementCode { prefix, number }, behind))
 }
 
 /// Adds the codes in a name such as `a_turn_kt_36_to_40_tv_12`.
-fn add_small(name: &str, codes: &mut BTreeSet<Code>) {
-    let mut last: Option<Code> = None;
+fn add_small(name: &str, codes: &mut BTreeSet<RequirementCode>) {
+    let mut last: Option<RequirementCode> = None;
     let mut prefix = None;
     let mut is_range = false;
     let parts: Vec<_> = name.split('_').collect();
@@ -162,15 +166,15 @@ fn add_small(name: &str, codes: &mut BTreeSet<Code>) {
         let number = prefix.and_then(|_| Number::parse(part, 't'));
         if let Some(number) = with_x {
             (prefix, is_range) = (Some(X), false);
-            last = Some(Code { prefix: X, number });
+            last = Some(RequirementCode { prefix: X, number });
             codes.extend(last);
         } else if let (Some(prefix), Some(number)) = (prefix, number) {
             let numbers = match last.filter(|_| is_range) {
                 Some(last) => last.number.up_to(number),
                 None => vec![number],
             };
-            codes.extend(numbers.into_iter().map(|number| Code { prefix, number }));
-            (last, is_range) = (Some(Code { prefix, number }), false);
+            codes.extend(numbers.into_iter().map(|number| RequirementCode { prefix, number }));
+            (last, is_range) = (Some(RequirementCode { prefix, number }), false);
         } else if part == "to" && last.is_some() && !is_range {
             is_range = true;
         } else {
@@ -186,7 +190,7 @@ mod tests {
     use super::*;
 
     fn found(text: &str) -> String {
-        codes_in(text).iter().map(Code::to_string).collect::<Vec<_>>().join(" ")
+        codes_in(text).iter().map(RequirementCode::to_string).collect::<Vec<_>>().join(" ")
     }
 
     #[test]
@@ -230,10 +234,13 @@ mod tests {
     #[test]
     fn a_code_is_shown_as_it_is_written() {
         for text in ["KT-35", "SLV-T3", concat!("ASK-", "6b"), "X31"] {
-            assert_eq!(Code::parse(text).map(|code| code.to_string()).as_deref(), Some(text));
+            assert_eq!(
+                RequirementCode::parse(text).map(|code| code.to_string()).as_deref(),
+                Some(text)
+            );
         }
         for text in ["", "KT", "KT-", "KT35", "X-31", "kt-35", "KT-35 ", "code", "X1, X2"] {
-            assert_eq!(Code::parse(text), None, "{text}");
+            assert_eq!(RequirementCode::parse(text), None, "{text}");
         }
     }
 }

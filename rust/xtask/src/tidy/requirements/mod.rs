@@ -11,8 +11,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use code::{Code, codes_in};
-use page::{Proof, Row, rows};
+use code::{RequirementCode, codes_in};
+use page::{RequirementProof, Row, rows};
 use test_functions::test_functions;
 
 const PAGE: &str = "docs/requirements.md";
@@ -38,7 +38,7 @@ struct Carrier {
     path: String,
     name: String,
     line: usize,
-    codes: BTreeSet<Code>,
+    codes: BTreeSet<RequirementCode>,
 }
 
 pub fn problems(repository: &Path) -> Result<Vec<String>> {
@@ -61,7 +61,7 @@ fn differences(page: &str, sources: &[Source]) -> Vec<String> {
 }
 
 /// The codes of a file that have no row, each where it stands.
-fn without_row(source: &Source, listed: &BTreeSet<Code>) -> Vec<String> {
+fn without_row(source: &Source, listed: &BTreeSet<RequirementCode>) -> Vec<String> {
     let mut problems = Vec::new();
     for (index, line) in source.text.lines().enumerate() {
         for code in codes_in(line).difference(listed) {
@@ -89,15 +89,15 @@ fn unproven(row: &Row, carriers: &[Carrier]) -> Vec<String> {
     let (line, code) = (row.line, row.code);
     let mut problems = Vec::new();
     match &row.proof {
-        Proof::Reason => {}
-        Proof::Planned => {
+        RequirementProof::Reason => {}
+        RequirementProof::Planned => {
             for test in carriers.iter().filter(|test| test.codes.contains(&code)) {
                 let Carrier { path, name, line, .. } = test;
                 problems
                     .push(format!("{path}:{line}: `{name}` carries `{code}`, which is planned"));
             }
         }
-        Proof::Tests(tests) => {
+        RequirementProof::Tests(tests) => {
             for (path, name) in tests {
                 let mut found =
                     carriers.iter().filter(|test| (&*test.path, &*test.name) == (*path, *name));

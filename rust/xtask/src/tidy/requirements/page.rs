@@ -1,6 +1,6 @@
 //! `docs/requirements.md` as rows: a code, what holds, and how it is proven.
 
-use super::code::Code;
+use super::code::RequirementCode;
 
 /// The first line of each table, and the line below it.
 const HEADS: [&str; 2] = ["| code | what holds | proof |", "| --- | --- | --- |"];
@@ -8,12 +8,12 @@ const HEADS: [&str; 2] = ["| code | what holds | proof |", "| --- | --- | --- |"
 #[derive(Debug, PartialEq, Eq)]
 pub struct Row<'a> {
     pub line: usize,
-    pub code: Code,
-    pub proof: Proof<'a>,
+    pub code: RequirementCode,
+    pub proof: RequirementProof<'a>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub enum Proof<'a> {
+pub enum RequirementProof<'a> {
     /// Each as its path and the name of its function.
     Tests(Vec<(&'a str, &'a str)>),
     /// No test can show it: it follows from how things are made, or a person has seen it.
@@ -48,8 +48,8 @@ fn row(number: usize, line: &str) -> Result<Row<'_>, String> {
     let [code, what, proof] = cells.as_slice() else {
         return Err("this row has not three cells".to_owned());
     };
-    let code =
-        Code::parse(code).ok_or_else(|| format!("`{code}` is not the code of a requirement"))?;
+    let code = RequirementCode::parse(code)
+        .ok_or_else(|| format!("`{code}` is not the code of a requirement"))?;
     if what.trim().is_empty() {
         return Err(format!("`{code}` does not say what holds"));
     }
@@ -59,15 +59,15 @@ fn row(number: usize, line: &str) -> Result<Row<'_>, String> {
     Ok(Row { line: number, code, proof })
 }
 
-fn proof(cell: &str) -> Option<Proof<'_>> {
+fn proof(cell: &str) -> Option<RequirementProof<'_>> {
     if cell == "planned" {
-        return Some(Proof::Planned);
+        return Some(RequirementProof::Planned);
     }
     let reasons = ["by construction: ", "seen by hand: "];
     if let Some(reason) = reasons.iter().find_map(|begin| cell.strip_prefix(begin)) {
-        return (!reason.trim().is_empty()).then_some(Proof::Reason);
+        return (!reason.trim().is_empty()).then_some(RequirementProof::Reason);
     }
-    cell.split(", ").map(test).collect::<Option<Vec<_>>>().map(Proof::Tests)
+    cell.split(", ").map(test).collect::<Option<Vec<_>>>().map(RequirementProof::Tests)
 }
 
 /// The path and the function of `` `a/b.rs::name` ``.
@@ -95,9 +95,15 @@ mod tests {
         let read: Vec<_> = rows.iter().map(|row| (row.line, row.code.to_string())).collect();
         let codes = ["KT-1", "X2", "KT-3", "KT-4"].map(str::to_owned);
         assert_eq!(read, (5..).zip(codes).collect::<Vec<_>>());
-        assert_eq!(rows[0].proof, Proof::Tests(vec![("a/b.rs", "one"), ("c.rs", "two")]));
-        assert_eq!([&rows[1].proof, &rows[2].proof], [&Proof::Planned, &Proof::Reason]);
-        assert_eq!(rows[3].proof, Proof::Reason);
+        assert_eq!(
+            rows[0].proof,
+            RequirementProof::Tests(vec![("a/b.rs", "one"), ("c.rs", "two")])
+        );
+        assert_eq!(
+            [&rows[1].proof, &rows[2].proof],
+            [&RequirementProof::Planned, &RequirementProof::Reason]
+        );
+        assert_eq!(rows[3].proof, RequirementProof::Reason);
     }
 
     #[test]

@@ -12,8 +12,8 @@ use std::time::SystemTime;
 use serde_json::Value;
 use testkit::{Codex, Hermetic, ResponsesApi, Script};
 
+use crate::support::agent_home::{AgentHome, stdout_of};
 use crate::support::packages;
-use crate::support::scene::{Scene, stdout_of};
 
 /// Codex's default models write code instead of calling tools by name, and only they have the
 /// current kind of sub-agents.
@@ -22,7 +22,7 @@ pub const CODE_MODEL: [&str; 2] = ["--model", "gpt-6.1-sol"];
 pub struct CodexWorld {
     pub codex: Codex,
     pub api: ResponsesApi,
-    scene: Scene,
+    agent_home: AgentHome,
     has_plugin: bool,
 }
 
@@ -30,8 +30,8 @@ impl CodexWorld {
     /// Creates a world without the plugin.
     #[track_caller]
     pub fn bare(codex: Codex, script: impl Into<Script>) -> CodexWorld {
-        let scene = Scene::new(Hermetic::new());
-        CodexWorld { api: ResponsesApi::start(script), codex, scene, has_plugin: false }
+        let agent_home = AgentHome::new(Hermetic::new());
+        CodexWorld { api: ResponsesApi::start(script), codex, agent_home, has_plugin: false }
     }
 
     #[track_caller]
@@ -45,9 +45,9 @@ impl CodexWorld {
         codex: Codex,
         script: impl Into<Script>,
     ) -> CodexWorld {
-        let scene = Scene::new(hermetic);
+        let agent_home = AgentHome::new(hermetic);
         let mut world =
-            CodexWorld { api: ResponsesApi::start(script), codex, scene, has_plugin: false };
+            CodexWorld { api: ResponsesApi::start(script), codex, agent_home, has_plugin: false };
         world.install_plugin();
         world
     }
@@ -136,10 +136,10 @@ impl CodexWorld {
 
 /// A world is a scene with codex in it.
 impl Deref for CodexWorld {
-    type Target = Scene;
+    type Target = AgentHome;
 
-    fn deref(&self) -> &Scene {
-        &self.scene
+    fn deref(&self) -> &AgentHome {
+        &self.agent_home
     }
 }
 

@@ -11,7 +11,7 @@ const NO_AGENTS: &str = "TURNBRIDGE_TEST_NO_AGENTS";
 const NO_BROWSER: &str = "TURNBRIDGE_TEST_NO_BROWSER";
 
 /// A real agent, pinned under `tests/NAME`.
-pub trait Agent: Sized {
+pub trait PinnedAgent: Sized {
     const NAME: &str;
 
     fn find() -> Option<Self>;
@@ -19,7 +19,7 @@ pub trait Agent: Sized {
     fn version(&self) -> [u32; 3];
 }
 
-impl Agent for Claude {
+impl PinnedAgent for Claude {
     const NAME: &str = "claude";
 
     #[track_caller]
@@ -33,7 +33,7 @@ impl Agent for Claude {
     }
 }
 
-impl Agent for Codex {
+impl PinnedAgent for Codex {
     const NAME: &str = "codex";
 
     #[track_caller]
@@ -51,7 +51,7 @@ impl Agent for Codex {
 /// reported. A machine that merely lacks the agent or tmux fails: an unrequested skip looks like
 /// success.
 #[track_caller]
-pub fn fast<A: Agent>() -> Option<A> {
+pub fn fast<A: PinnedAgent>() -> Option<A> {
     if is_set(NO_AGENTS) {
         say(&format!("{NO_AGENTS}=1 is set"));
         return None;
@@ -76,7 +76,7 @@ pub fn fast<A: Agent>() -> Option<A> {
 
 /// Like [`fast`], for tests that only the slow gate runs.
 #[track_caller]
-pub fn slow<A: Agent>() -> Option<A> {
+pub fn slow<A: PinnedAgent>() -> Option<A> {
     if !testkit::is_slow() {
         say(&format!("it is slow; set {SLOW}=1 to run it"));
         return None;

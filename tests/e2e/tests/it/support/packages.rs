@@ -8,7 +8,7 @@ use std::process::Command;
 
 use testkit::Hermetic;
 
-use crate::support::scene::{executable, repository, stdout_of};
+use crate::support::agent_home::{executable, repository, stdout_of};
 
 pub const NAMES: [&str; 4] =
     ["turnbridge", "turnbridge-notify", "turnbridge-status", "turnbridge-stop-gate"];

@@ -6,29 +6,29 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use testkit::Tmux;
 
-use crate::support::patience::{PATIENCE, wait_for};
-use crate::support::world::{Which, World};
+use crate::support::timeouts::{TIMEOUT, wait_for};
+use crate::support::world::{ApiWorld, SessionSelection};
 
 /// Claude ignores keys for a moment after a dialog has appeared, to prevent accidental answers.
 const DIALOG_GUARD: Duration = Duration::from_millis(1_500);
 
-pub struct Terminal<'world> {
-    pub world: &'world World,
+pub struct AgentTerminal<'world> {
+    pub world: &'world ApiWorld,
     pub tmux: Tmux,
 }
 
-impl<'world> Terminal<'world> {
+impl<'world> AgentTerminal<'world> {
     /// Starts claude with the plugin and waits until it accepts input.
     #[track_caller]
-    pub fn start(world: &'world World) -> Terminal<'world> {
-        Terminal::start_command(world, &world.claude())
+    pub fn start(world: &'world ApiWorld) -> AgentTerminal<'world> {
+        AgentTerminal::start_command(world, &world.claude())
     }
 
     #[track_caller]
-    pub fn start_command(world: &'world World, command: &Command) -> Terminal<'world> {
+    pub fn start_command(world: &'world ApiWorld, command: &Command) -> AgentTerminal<'world> {
         world.claude.accept_first_start(&world.hermetic, &world.hermetic.project());
         let tmux = Tmux::start(&world.hermetic, command);
-        let terminal = Terminal { world, tmux };
+        let terminal = AgentTerminal { world, tmux };
         terminal.wait_for_state("completed");
         terminal.wait_for_input_line();
         terminal
@@ -37,7 +37,7 @@ impl<'world> Terminal<'world> {
     /// Waits for the line below the input, which differs by mode.
     #[track_caller]
     fn wait_for_input_line(&self) {
-        self.tmux.wait_for_screen(PATIENCE, "the input line", |screen| {
+        self.tmux.wait_for_screen(TIMEOUT, "the input line", |screen| {
             screen.contains("? for shortcuts") || screen.contains("shift+tab to cycle")
         });
     }
@@ -65,7 +65,7 @@ impl<'world> Terminal<'world> {
 
     #[track_caller]
     pub fn wait_for_input(&self, wanted: &str) {
-        self.tmux.wait_for_screen(PATIENCE, &format!("`{wanted}` in the input line"), |screen| {
+        self.tmux.wait_for_screen(TIMEOUT, &format!("`{wanted}` in the input line"), |screen| {
             // Earlier prompts begin with the same sign; the gap behind it is a no-break space.
             let input = screen.lines().filter_map(|line| line.strip_prefix('❯')).next_back();
             input.is_some_and(|input| input.trim() == wanted)
@@ -75,11 +75,11 @@ impl<'world> Terminal<'world> {
     /// Waits for the permission dialog of a tool call, on the screen and in the session.
     #[track_caller]
     pub fn wait_for_dialog(&self) -> Value {
-        self.tmux.wait_for("Do you want to proceed?", PATIENCE);
+        self.tmux.wait_for("Do you want to proceed?", TIMEOUT);
         self.wait_for_state("waiting_user");
         // Claude's own note of the process may report the dialog before the hook names the tool.
         let waiting = wait_for("the tool of the dialog", || {
-            let session = self.world.only_session(Which::Live);
+            let session = self.world.only_session(SessionSelection::Live);
             match session["waiting_for"].as_array().is_some_and(|tools| !tools.is_empty()) {
                 true => Ok(session),
                 false => Err(format!("{session:#}")),
@@ -109,7 +109,7 @@ impl<'world> Terminal<'world> {
         self.tmux.send_key(key);
         wait_for(&format!("a session that is {state} after {key}"), || {
             let asked = Instant::now();
-            match self.world.sessions(Which::Live).as_slice() {
+            match self.world.sessions(SessionSelection::Live).as_slice() {
                 [session] if state_of(session) == state => Ok(asked - pressed),
                 others => Err(self.world.describe(others, &self.tmux)),
             }
@@ -121,7 +121,7 @@ impl<'world> Terminal<'world> {
     pub fn assert_stays(&self, state: &str) {
         let begun = Instant::now();
         while begun.elapsed() < Duration::from_secs(1) {
-            let sessions = self.world.sessions(Which::Live);
+            let sessions = self.world.sessions(SessionSelection::Live);
             let stays = matches!(sessions.as_slice(), [session] if state_of(session) == state);
             assert!(stays, "no longer {state}\n{}", self.world.describe(&sessions, &self.tmux));
         }

@@ -5,29 +5,29 @@ use std::process::Command;
 
 use testkit::{Claude, Hermetic, MessagesApi, Script};
 
-use crate::support::scene::Scene;
-pub use crate::support::scene::{Which, executable, repository, stdout_of};
+use crate::support::agent_home::AgentHome;
+pub use crate::support::agent_home::{SessionSelection, executable, repository, stdout_of};
 
-pub struct World {
+pub struct ApiWorld {
     pub claude: Claude,
     pub api: MessagesApi,
-    scene: Scene,
+    agent_home: AgentHome,
 }
 
-impl World {
+impl ApiWorld {
     /// Creates a world without the Stop gate, for tests of other features.
     #[track_caller]
-    pub fn new(claude: Claude, script: impl Into<Script>) -> World {
-        let world = World::with_gate(claude, script);
+    pub fn new(claude: Claude, script: impl Into<Script>) -> ApiWorld {
+        let world = ApiWorld::with_gate(claude, script);
         world.configure("[gate]\nenabled = false\n");
         world
     }
 
     /// Creates a world with the default settings.
     #[track_caller]
-    pub fn with_gate(claude: Claude, script: impl Into<Script>) -> World {
-        let scene = Scene::new(Hermetic::new());
-        World { api: MessagesApi::start(script), claude, scene }
+    pub fn with_gate(claude: Claude, script: impl Into<Script>) -> ApiWorld {
+        let agent_home = AgentHome::new(Hermetic::new());
+        ApiWorld { api: MessagesApi::start(script), claude, agent_home }
     }
 
     /// Returns Claude with the plugin, as started by both host applications.
@@ -46,10 +46,10 @@ impl World {
 }
 
 /// A world is a scene with claude in it.
-impl Deref for World {
-    type Target = Scene;
+impl Deref for ApiWorld {
+    type Target = AgentHome;
 
-    fn deref(&self) -> &Scene {
-        &self.scene
+    fn deref(&self) -> &AgentHome {
+        &self.agent_home
     }
 }

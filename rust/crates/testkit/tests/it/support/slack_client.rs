@@ -13,13 +13,13 @@ pub const JSON: &str = "application/json; charset=utf-8";
 pub const FORM: &str = "application/x-www-form-urlencoded";
 
 #[derive(Debug)]
-pub struct Response {
+pub struct SlackResponse {
     pub status: u16,
     pub headers: Vec<(String, String)>,
     pub body: String,
 }
 
-impl Response {
+impl SlackResponse {
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
@@ -31,38 +31,38 @@ impl Response {
 }
 
 /// One connection, kept alive between requests.
-pub struct Client<S = TcpStream> {
+pub struct SlackClient<S = TcpStream> {
     reader: BufReader<S>,
 }
 
-impl Client {
-    pub fn connect(api: &SlackApi) -> io::Result<Client> {
+impl SlackClient {
+    pub fn connect(api: &SlackApi) -> io::Result<SlackClient> {
         let socket = TcpStream::connect(address(api))?;
         socket.set_read_timeout(Some(Duration::from_secs(20)))?;
-        Ok(Client::over(socket))
+        Ok(SlackClient::over(socket))
     }
 
-    pub fn set_patience(&self, patience: Duration) {
-        self.reader.get_ref().set_read_timeout(Some(patience)).unwrap();
+    pub fn set_timeout(&self, timeout: Duration) {
+        self.reader.get_ref().set_read_timeout(Some(timeout)).unwrap();
     }
 }
 
-impl<S: Read + Write> Client<S> {
-    pub fn over(stream: S) -> Client<S> {
-        Client { reader: BufReader::new(stream) }
+impl<S: Read + Write> SlackClient<S> {
+    pub fn over(stream: S) -> SlackClient<S> {
+        SlackClient { reader: BufReader::new(stream) }
     }
 
-    pub fn ask(&mut self, request: &Request) -> io::Result<Response> {
+    pub fn ask(&mut self, request: &SlackRequest) -> io::Result<SlackResponse> {
         self.reader.get_mut().write_all(request.to_bytes().as_bytes())?;
         self.reader.get_mut().flush()?;
         self.read_response()
     }
 
-    fn read_response(&mut self) -> io::Result<Response> {
+    fn read_response(&mut self) -> io::Result<SlackResponse> {
         let status_line = self.read_line()?;
         let status = status_line.split(' ').nth(1).and_then(|status| status.parse().ok());
         let status = status.ok_or(io::ErrorKind::InvalidData)?;
-        let mut response = Response { status, headers: Vec::new(), body: String::new() };
+        let mut response = SlackResponse { status, headers: Vec::new(), body: String::new() };
         loop {
             let line = self.read_line()?;
             let Some((name, value)) = line.split_once(':') else { break };
@@ -86,7 +86,7 @@ impl<S: Read + Write> Client<S> {
 
 /// A request that tests can change before it is sent.
 #[derive(Clone)]
-pub struct Request {
+pub struct SlackRequest {
     pub http_method: &'static str,
     pub method: String,
     pub bearer: Option<String>,
@@ -94,9 +94,9 @@ pub struct Request {
     pub body: String,
 }
 
-impl Request {
-    pub fn json(method: &str, arguments: &Value) -> Request {
-        Request {
+impl SlackRequest {
+    pub fn json(method: &str, arguments: &Value) -> SlackRequest {
+        SlackRequest {
             http_method: "POST",
             method: method.to_owned(),
             bearer: Some(BOT.to_owned()),
@@ -105,14 +105,14 @@ impl Request {
         }
     }
 
-    pub fn form(method: &str, arguments: &[(&str, &str)]) -> Request {
+    pub fn form(method: &str, arguments: &[(&str, &str)]) -> SlackRequest {
         let content_type = Some(FORM.to_owned());
         let body = encode_form(arguments);
-        Request { content_type, body, ..Request::json(method, &Value::Null) }
+        SlackRequest { content_type, body, ..SlackRequest::json(method, &Value::Null) }
     }
 
-    pub fn get(method: &str, arguments: &[(&str, &str)]) -> Request {
-        Request {
+    pub fn get(method: &str, arguments: &[(&str, &str)]) -> SlackRequest {
+        SlackRequest {
             http_method: "GET",
             method: format!("{method}?{}", encode_form(arguments)),
             bearer: Some(BOT.to_owned()),
@@ -121,22 +121,22 @@ impl Request {
         }
     }
 
-    pub fn with_token(self, token: &str) -> Request {
-        Request { bearer: Some(token.to_owned()), ..self }
+    pub fn with_token(self, token: &str) -> SlackRequest {
+        SlackRequest { bearer: Some(token.to_owned()), ..self }
     }
 
-    pub fn without_token(self) -> Request {
-        Request { bearer: None, ..self }
+    pub fn without_token(self) -> SlackRequest {
+        SlackRequest { bearer: None, ..self }
     }
 
-    pub fn with_content_type(self, content_type: &str) -> Request {
-        Request { content_type: Some(content_type.to_owned()), ..self }
+    pub fn with_content_type(self, content_type: &str) -> SlackRequest {
+        SlackRequest { content_type: Some(content_type.to_owned()), ..self }
     }
 
     /// Sends over a new connection.
     #[track_caller]
-    pub fn send(&self, api: &SlackApi) -> Response {
-        Client::connect(api).and_then(|mut client| client.ask(self)).unwrap()
+    pub fn send(&self, api: &SlackApi) -> SlackResponse {
+        SlackClient::connect(api).and_then(|mut client| client.ask(self)).unwrap()
     }
 
     #[track_caller]

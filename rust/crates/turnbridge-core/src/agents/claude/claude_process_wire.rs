@@ -17,7 +17,7 @@ use crate::timestamp::Timestamp;
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct ProcessFile {
+struct ClaudeProcessFile {
     pid: u32,
     session_id: String,
     proc_start: Option<String>,
@@ -27,7 +27,7 @@ struct ProcessFile {
     parked_job_id: Option<String>,
 }
 
-impl ProcessFile {
+impl ClaudeProcessFile {
     fn is_of(&self, process: ProcessKey) -> bool {
         let is_start = |start: &String| *start == process.start.to_string();
         self.pid == process.pid && self.proc_start.as_ref().is_some_and(is_start)
@@ -50,41 +50,41 @@ pub fn observe_claude_process(
     session_id: &SessionId,
     run: &Run,
     now: Timestamp,
-) -> Observation {
-    let Ok(file) = serde_json::from_slice::<ProcessFile>(note) else {
-        return Observation::Nothing;
+) -> ProcessObservation {
+    let Ok(file) = serde_json::from_slice::<ClaudeProcessFile>(note) else {
+        return ProcessObservation::Nothing;
     };
     let is_it = file.is_of(run.process) && file.session_id == session_id.as_str();
     let (Some(status), Some(at), true) = (file.status, file.status_updated_at, is_it) else {
-        return Observation::Nothing;
+        return ProcessObservation::Nothing;
     };
     let at = Timestamp::from_millis(at);
     if now.since(at) < SETTLED {
-        return Observation::Nothing;
+        return ProcessObservation::Nothing;
     }
     let last_dialog = run.waits.iter().map(|wait| wait.opened_at).max();
     match status.as_str() {
         "idle" | "shell" if at > run.last_at && is_in_turn(run) => {
-            Observation::Happened(EventKind::Interrupted, at)
+            ProcessObservation::Happened(EventKind::Interrupted, at)
         }
         // Other processes of the session may have acted since the approval, so only the dialog's
         // time counts.
         "busy" if last_dialog.is_some_and(|opened| at > opened) => {
-            Observation::Happened(EventKind::DialogsClosed, at.max(run.last_at))
+            ProcessObservation::Happened(EventKind::DialogsClosed, at.max(run.last_at))
         }
         // Its status does not become idle between the two turns.
         "busy" if is_about_to_go_on(run, now) => {
-            Observation::Happened(EventKind::TurnStarted, run.last_at)
+            ProcessObservation::Happened(EventKind::TurnStarted, run.last_at)
         }
         // Also for a session at rest: a message from another one is held, a background agent asks.
         "waiting" if at > run.last_at && run.state() != State::WaitingUser => {
             let is_dialog = file.waiting_for.is_some_and(|what| DIALOGS.contains(&what.as_str()));
             match is_dialog {
-                true => Observation::Happened(EventKind::DialogSeen, at),
-                false => Observation::Nothing,
+                true => ProcessObservation::Happened(EventKind::DialogSeen, at),
+                false => ProcessObservation::Nothing,
             }
         }
-        _ => Observation::Nothing,
+        _ => ProcessObservation::Nothing,
     }
 }
 
@@ -93,7 +93,7 @@ pub fn observe_claude_process(
 /// the list of agents. Text typed there begins a session, or belongs to the one that the user has
 /// opened from the list. No hook is called, and the old id stays `idle`.
 pub fn shows_something_else(note: &[u8], session_id: &SessionId, process: ProcessKey) -> bool {
-    let Ok(file) = serde_json::from_slice::<ProcessFile>(note) else { return false };
+    let Ok(file) = serde_json::from_slice::<ClaudeProcessFile>(note) else { return false };
     // Start times have another format on other systems.
     let is_it =
         file.is_of(process) || file.pid == process.pid && file.session_id == session_id.as_str();
@@ -115,7 +115,7 @@ fn is_in_turn(run: &Run) -> bool {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Observation {
+pub enum ProcessObservation {
     /// There is no note of this run, or it reports no more than the hooks.
     Nothing,
     Happened(EventKind, Timestamp),
@@ -124,7 +124,7 @@ pub enum Observation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::{Host, Turn, Wait};
+    use crate::session::{RunEnvironment, Turn, Wait};
 
     fn run(activity: Activity, waits: Vec<Wait>) -> Run {
         Run {
@@ -139,12 +139,12 @@ mod tests {
             sequence: 1,
             turn: Turn::default(),
             background_tasks: Vec::new(),
-            host: Host::default(),
+            host: RunEnvironment::default(),
             ended: None,
         }
     }
 
-    fn observe(run: &Run, status: &str, at: i64, now: i64) -> Observation {
+    fn observe(run: &Run, status: &str, at: i64, now: i64) -> ProcessObservation {
         let note = format!(
             r#"{{"pid":42,"sessionId":"s","cwd":"/x","startedAt":1,"procStart":"4242","status":"{status}","updatedAt":{at},"statusUpdatedAt":{at}}}"#
         );
@@ -176,15 +176,16 @@ mod tests {
         let dialog = Wait { opened_at: Timestamp::from_millis(9_500), ..Wait::default() };
         let waiting = run(Activity::Working, vec![dialog]);
         let completed = run(Activity::Completed(None), vec![]);
-        let esc = Observation::Happened(EventKind::Interrupted, Timestamp::from_millis(10_100));
+        let esc =
+            ProcessObservation::Happened(EventKind::Interrupted, Timestamp::from_millis(10_100));
         assert_eq!(observe(&working, "idle", 10_100, 11_000), esc);
         assert_eq!(observe(&working, "shell", 10_100, 11_000), esc);
         assert_eq!(observe(&waiting, "idle", 10_100, 11_000), esc);
         let closed =
-            Observation::Happened(EventKind::DialogsClosed, Timestamp::from_millis(10_100));
+            ProcessObservation::Happened(EventKind::DialogsClosed, Timestamp::from_millis(10_100));
         assert_eq!(observe(&waiting, "busy", 10_100, 11_000), closed);
         // Approved before the last event, which was another process's.
-        let closed = Observation::Happened(EventKind::DialogsClosed, waiting.last_at);
+        let closed = ProcessObservation::Happened(EventKind::DialogsClosed, waiting.last_at);
         assert_eq!(observe(&waiting, "busy", 9_600, 11_000), closed);
         for (run, status, at, now) in [
             (&working, "busy", 10_100, 11_000),
@@ -197,7 +198,7 @@ mod tests {
             (&working, "idle", 10_700, 11_000),
             (&working, "new word", 10_100, 11_000),
         ] {
-            assert_eq!(observe(run, status, at, now), Observation::Nothing, "{status} {at}");
+            assert_eq!(observe(run, status, at, now), ProcessObservation::Nothing, "{status} {at}");
         }
     }
 
@@ -209,12 +210,12 @@ mod tests {
         for what in DIALOGS {
             let seen = observe(&working, &waiting(what), 10_100, 11_000);
             let at = Timestamp::from_millis(10_100);
-            assert_eq!(seen, Observation::Happened(opened.clone(), at), "{what}");
+            assert_eq!(seen, ProcessObservation::Happened(opened.clone(), at), "{what}");
         }
         let completed = run(Activity::Completed(None), vec![]);
         let seen = observe(&completed, &waiting("permission prompt"), 10_100, 11_000);
         let at = Timestamp::from_millis(10_100);
-        assert_eq!(seen, Observation::Happened(opened, at), "a session at rest");
+        assert_eq!(seen, ProcessObservation::Happened(opened, at), "a session at rest");
         let known = Wait { opened_at: Timestamp::from_millis(10_000), ..Wait::default() };
         let known = run(Activity::Working, vec![known]);
         for (run, what, at) in [
@@ -223,7 +224,11 @@ mod tests {
             (&known, "permission prompt", 10_100),
             (&completed, "dialog open", 10_100),
         ] {
-            assert_eq!(observe(run, &waiting(what), at, 11_000), Observation::Nothing, "{what}");
+            assert_eq!(
+                observe(run, &waiting(what), at, 11_000),
+                ProcessObservation::Nothing,
+                "{what}"
+            );
         }
     }
 
@@ -235,11 +240,12 @@ mod tests {
             let turn = Turn { additions, is_over: true, ..Turn::default() };
             Run { turn, ..run(Activity::Completed(None), vec![]) }
         };
-        let started = Observation::Happened(EventKind::TurnStarted, Timestamp::from_millis(10_000));
+        let started =
+            ProcessObservation::Happened(EventKind::TurnStarted, Timestamp::from_millis(10_000));
         assert_eq!(observe(&addition(false), "busy", 9_000, 11_000), started);
-        assert_eq!(observe(&addition(false), "busy", 9_000, 10_100), Observation::Nothing);
-        assert_eq!(observe(&addition(false), "idle", 9_000, 11_000), Observation::Nothing);
-        assert_eq!(observe(&addition(true), "busy", 9_000, 11_000), Observation::Nothing);
+        assert_eq!(observe(&addition(false), "busy", 9_000, 10_100), ProcessObservation::Nothing);
+        assert_eq!(observe(&addition(false), "idle", 9_000, 11_000), ProcessObservation::Nothing);
+        assert_eq!(observe(&addition(true), "busy", 9_000, 11_000), ProcessObservation::Nothing);
         // Esc: the typed text runs immediately.
         let interrupted = |is_read| {
             let mut run = addition(is_read);
@@ -247,7 +253,7 @@ mod tests {
             Run { activity: Activity::Completed(Some(Detail::Interrupted)), ..run }
         };
         assert_eq!(observe(&interrupted(false), "busy", 9_000, 11_000), started);
-        assert_eq!(observe(&interrupted(true), "busy", 9_000, 11_000), Observation::Nothing);
+        assert_eq!(observe(&interrupted(true), "busy", 9_000, 11_000), ProcessObservation::Nothing);
     }
 
     #[test]
@@ -258,7 +264,7 @@ mod tests {
             let now = Timestamp::from_millis(20_000);
             assert_eq!(
                 observe_claude_process(note.as_bytes(), &id, &run, now),
-                Observation::Nothing
+                ProcessObservation::Nothing
             );
         };
         let good = r#"{"pid":42,"sessionId":"s","procStart":"4242","status":"idle","statusUpdatedAt":10100}"#;

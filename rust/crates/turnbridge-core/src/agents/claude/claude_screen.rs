@@ -6,16 +6,16 @@
 
 /// The input line, if text typed into it becomes a prompt of the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Input<'a> {
+pub struct InputLine<'a> {
     /// Its first line: a draft, or a proposal of Claude's, which looks the same.
     pub text: &'a str,
     /// A draft is stashed by Ctrl-S. A second Ctrl-S would restore it, or replace it.
     pub has_draft_aside: bool,
 }
 
-impl Input<'_> {
+impl InputLine<'_> {
     /// Finds the input line: between two rules, with its own sign at the beginning.
-    pub fn on(screen: &str) -> Option<Input<'_>> {
+    pub fn on(screen: &str) -> Option<InputLine<'_>> {
         let lines: Vec<&str> = screen.lines().collect();
         let is_rule = |line: &str| line.starts_with("──");
         // A status line of the user's may contain a rule below it.
@@ -29,7 +29,7 @@ impl Input<'_> {
             return None;
         }
         let has_draft_aside = lines[first..].iter().any(|line| line.contains("› stashed"));
-        Some(Input { text, has_draft_aside })
+        Some(InputLine { text, has_draft_aside })
     }
 }
 
@@ -65,7 +65,7 @@ mod tests {
     const RULE: &str = "────────────────────────────────────────";
 
     fn input(screen: &str) -> Option<(&str, bool)> {
-        Input::on(screen).map(|input| (input.text, input.has_draft_aside))
+        InputLine::on(screen).map(|input| (input.text, input.has_draft_aside))
     }
 
     /// Screens of Claude Code 2.1.197.

@@ -5,7 +5,7 @@
 //! honours them). JSON is strict, as for Claude, which ignores a file with comments; a byte order
 //! mark is allowed.
 
-use crate::scan::json_scan::{Field, Found, Keep, Scanner, Step};
+use crate::scan::json_scan::{CaptureMode, FoundValue, JsonScanner, PathStep, WantedField};
 
 /// The layer of a settings file, highest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,11 +35,11 @@ pub enum LayerValue {
     Enabled,
     Disabled,
     /// The file has no value, and why.
-    Silent(Silence),
+    Silent(UnsetReason),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Silence {
+pub enum UnsetReason {
     Absent,
     Unreadable,
     NotJson,
@@ -47,43 +47,46 @@ pub enum Silence {
     NotBoolean,
 }
 
-impl Silence {
+impl UnsetReason {
     pub const fn as_str(self) -> &'static str {
         match self {
-            Silence::Absent => "no file",
-            Silence::Unreadable => "not readable",
-            Silence::NotJson => "no strict JSON (Claude ignores it too)",
-            Silence::NotSet => "not set",
-            Silence::NotBoolean => "not a boolean",
+            UnsetReason::Absent => "no file",
+            UnsetReason::Unreadable => "not readable",
+            UnsetReason::NotJson => "no strict JSON (Claude ignores it too)",
+            UnsetReason::NotSet => "not set",
+            UnsetReason::NotBoolean => "not a boolean",
         }
     }
 }
 
-const FIELDS: &[Field] = &[
-    Field { path: &[Step::Key("sandbox")], keep: Keep::Scalar(16) },
-    Field { path: &[Step::Key("sandbox"), Step::Key("enabled")], keep: Keep::Scalar(16) },
+const FIELDS: &[WantedField] = &[
+    WantedField { path: &[PathStep::Key("sandbox")], keep: CaptureMode::Scalar(16) },
+    WantedField {
+        path: &[PathStep::Key("sandbox"), PathStep::Key("enabled")],
+        keep: CaptureMode::Scalar(16),
+    },
 ];
 
 /// Returns the value of `sandbox.enabled` in the contents of a settings file.
 pub fn sandbox_value(contents: &[u8]) -> LayerValue {
     let contents = contents.strip_prefix(b"\xef\xbb\xbf").unwrap_or(contents);
-    let mut scanner = Scanner::new(FIELDS);
+    let mut scanner = JsonScanner::new(FIELDS);
     let Ok(captures) = scanner.feed(contents).and_then(|()| scanner.finish()) else {
-        return LayerValue::Silent(Silence::NotJson);
+        return LayerValue::Silent(UnsetReason::NotJson);
     };
     // The scanner does not validate the values that it skips; Claude's parser does.
     let is_strict = serde_json::from_slice::<serde::de::IgnoredAny>(contents).is_ok();
     if !is_strict || std::str::from_utf8(contents).is_err() {
-        return LayerValue::Silent(Silence::NotJson);
+        return LayerValue::Silent(UnsetReason::NotJson);
     }
     // Of duplicate keys the last counts: a second `sandbox` replaces the first one's `enabled`.
-    let mut value = LayerValue::Silent(Silence::NotSet);
+    let mut value = LayerValue::Silent(UnsetReason::NotSet);
     for capture in captures {
         value = match (capture.field, capture.found) {
-            (0, _) | (_, Found::Null) => LayerValue::Silent(Silence::NotSet),
-            (_, Found::Bool(true)) => LayerValue::Enabled,
-            (_, Found::Bool(false)) => LayerValue::Disabled,
-            _ => LayerValue::Silent(Silence::NotBoolean),
+            (0, _) | (_, FoundValue::Null) => LayerValue::Silent(UnsetReason::NotSet),
+            (_, FoundValue::Bool(true)) => LayerValue::Enabled,
+            (_, FoundValue::Bool(false)) => LayerValue::Disabled,
+            _ => LayerValue::Silent(UnsetReason::NotBoolean),
         };
     }
     value
@@ -108,27 +111,27 @@ mod tests {
             (r#"{"sandbox":{"enabled":true}}"#, Enabled),
             (r#"{"sandbox":{"enabled":false,"autoAllowBashIfSandboxed":true}}"#, Disabled),
             ("\u{feff}{\"sandbox\":{\"enabled\":true}}\r\n", Enabled),
-            (r#"{"sandbox":{"autoAllowBashIfSandboxed":true}}"#, Silent(Silence::NotSet)),
-            (r#"{"enabled":true,"x":{"sandbox":{"enabled":true}}}"#, Silent(Silence::NotSet)),
-            (r#"{"sandbox":{"enabled":null}}"#, Silent(Silence::NotSet)),
-            (r#"{"sandbox":true}"#, Silent(Silence::NotSet)),
-            (r#"{"sandbox":[{"enabled":true}]}"#, Silent(Silence::NotSet)),
-            (r#"{"sandbox":{"enabled":"true"}}"#, Silent(Silence::NotBoolean)),
-            (r#"{"sandbox":{"enabled":1}}"#, Silent(Silence::NotBoolean)),
-            (r#"{"sandbox":{"enabled":{}}}"#, Silent(Silence::NotBoolean)),
-            ("{}", Silent(Silence::NotSet)),
-            ("", Silent(Silence::NotJson)),
-            ("{\"sandbox\":{\"enabled\":true}", Silent(Silence::NotJson)),
-            ("{\"sandbox\":{\"enabled\":true},}", Silent(Silence::NotJson)),
-            ("{/* on */\"sandbox\":{\"enabled\":true}}", Silent(Silence::NotJson)),
-            (r#"{"sandbox":{"enabled":true},"x":01}"#, Silent(Silence::NotJson)),
-            ("{\"sandbox\":{\"enabled\":true},\"x\":\"\\q\"}", Silent(Silence::NotJson)),
-            (r#"{"sandbox":{"enabled":true},"sandbox":{}}"#, Silent(Silence::NotSet)),
+            (r#"{"sandbox":{"autoAllowBashIfSandboxed":true}}"#, Silent(UnsetReason::NotSet)),
+            (r#"{"enabled":true,"x":{"sandbox":{"enabled":true}}}"#, Silent(UnsetReason::NotSet)),
+            (r#"{"sandbox":{"enabled":null}}"#, Silent(UnsetReason::NotSet)),
+            (r#"{"sandbox":true}"#, Silent(UnsetReason::NotSet)),
+            (r#"{"sandbox":[{"enabled":true}]}"#, Silent(UnsetReason::NotSet)),
+            (r#"{"sandbox":{"enabled":"true"}}"#, Silent(UnsetReason::NotBoolean)),
+            (r#"{"sandbox":{"enabled":1}}"#, Silent(UnsetReason::NotBoolean)),
+            (r#"{"sandbox":{"enabled":{}}}"#, Silent(UnsetReason::NotBoolean)),
+            ("{}", Silent(UnsetReason::NotSet)),
+            ("", Silent(UnsetReason::NotJson)),
+            ("{\"sandbox\":{\"enabled\":true}", Silent(UnsetReason::NotJson)),
+            ("{\"sandbox\":{\"enabled\":true},}", Silent(UnsetReason::NotJson)),
+            ("{/* on */\"sandbox\":{\"enabled\":true}}", Silent(UnsetReason::NotJson)),
+            (r#"{"sandbox":{"enabled":true},"x":01}"#, Silent(UnsetReason::NotJson)),
+            ("{\"sandbox\":{\"enabled\":true},\"x\":\"\\q\"}", Silent(UnsetReason::NotJson)),
+            (r#"{"sandbox":{"enabled":true},"sandbox":{}}"#, Silent(UnsetReason::NotSet)),
             (r#"{"sandbox":{"enabled":true,"enabled":false}}"#, Disabled),
         ] {
             assert_eq!(sandbox_value(contents.as_bytes()), expected, "{contents}");
         }
-        assert_eq!(sandbox_value(b"{\"x\":\"\xff\"}"), Silent(Silence::NotJson));
+        assert_eq!(sandbox_value(b"{\"x\":\"\xff\"}"), Silent(UnsetReason::NotJson));
     }
 
     /// CVI-12: the only results are on and not on.
@@ -138,7 +141,7 @@ mod tests {
             let value = |word| match word {
                 "on" => LayerValue::Enabled,
                 "off" => LayerValue::Disabled,
-                _ => LayerValue::Silent(Silence::Absent),
+                _ => LayerValue::Silent(UnsetReason::Absent),
             };
             let layers: Vec<_> = words.split(' ').map(value).collect();
             assert_eq!(decide_sandbox(&layers), expected, "{words}");

@@ -6,29 +6,29 @@ use serde::Deserialize;
 use crate::timestamp::Timestamp;
 
 #[derive(Debug, Deserialize)]
-struct Line {
+struct TranscriptLine {
     #[serde(rename = "type")]
     kind: String,
     timestamp: Option<String>,
-    message: Option<Message>,
+    message: Option<TranscriptMessage>,
     #[serde(rename = "isSidechain", default)]
     is_sidechain: bool,
 }
 
 #[derive(Debug, Deserialize)]
-struct Message {
-    content: Option<Content>,
+struct TranscriptMessage {
+    content: Option<TranscriptContent>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-enum Content {
-    Blocks(Vec<Block>),
+enum TranscriptContent {
+    Blocks(Vec<TranscriptBlock>),
     Other(serde::de::IgnoredAny),
 }
 
 #[derive(Debug, Deserialize)]
-struct Block {
+struct TranscriptBlock {
     #[serde(rename = "type")]
     kind: String,
     text: Option<String>,
@@ -44,8 +44,9 @@ const INTERRUPTED: &str = "[Request interrupted by user";
 
 /// Matches Claude's own record, not a quotation: a user record whose text block begins with it.
 fn interruption(line: &str) -> Option<Timestamp> {
-    let line: Line = serde_json::from_str(line).ok()?;
-    let Some(Content::Blocks(blocks)) = line.message.and_then(|message| message.content) else {
+    let line: TranscriptLine = serde_json::from_str(line).ok()?;
+    let Some(TranscriptContent::Blocks(blocks)) = line.message.and_then(|message| message.content)
+    else {
         return None;
     };
     let is_record = line.kind == "user"

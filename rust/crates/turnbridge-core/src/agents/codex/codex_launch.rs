@@ -6,7 +6,7 @@
 
 /// A command line, with the facts that a pane needs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Launch {
+pub struct CodexLaunch {
     /// Whether it may stay in the terminal as Codex's own interface.
     pub tui: bool,
     /// By its full name.
@@ -80,7 +80,7 @@ const ALIASES: [(&str, &str); 4] =
 const TUI_SUBCOMMANDS: [&str; 3] = ["resume", "fork", "agents"];
 
 /// Parses a command line. Returns `None` if the first word is not Codex (KT-59).
-pub fn classify(argv: &[&str]) -> Option<Launch> {
+pub fn classify(argv: &[&str]) -> Option<CodexLaunch> {
     let (program, arguments) = argv.split_first()?;
     is_codex(program).then(|| classify_arguments(arguments))
 }
@@ -91,12 +91,12 @@ fn is_codex(program: &str) -> bool {
     name == "codex"
 }
 
-fn classify_arguments(arguments: &[&str]) -> Launch {
+fn classify_arguments(arguments: &[&str]) -> CodexLaunch {
     let words = words(arguments);
     if words.is_informative {
-        return Launch {
+        return CodexLaunch {
             subcommand: words.subcommand().map(|(_, name)| name),
-            ..Launch::default()
+            ..CodexLaunch::default()
         };
     }
     let Some((position, name)) = words.subcommand() else {
@@ -104,14 +104,14 @@ fn classify_arguments(arguments: &[&str]) -> Launch {
         // several words, or follows `--` (X14).
         let is_prompt = |word: &&str| word.contains(char::is_whitespace);
         let tui = words.plain.is_empty() || words.plain.iter().any(is_prompt);
-        return Launch {
+        return CodexLaunch {
             tui: tui || words.has_prompt_behind_dashes,
             directory: words.directory.map(str::to_owned),
-            ..Launch::default()
+            ..CodexLaunch::default()
         };
     };
     let resumed = words.plain.get(position + 1).filter(|id| name == "resume" && is_uuid(id));
-    Launch {
+    CodexLaunch {
         tui: TUI_SUBCOMMANDS.contains(&name.as_str()),
         session_id: resumed.map(|id| (*id).to_owned()),
         subcommand: Some(name),
@@ -120,7 +120,7 @@ fn classify_arguments(arguments: &[&str]) -> Launch {
 }
 
 #[derive(Default)]
-struct Words<'a> {
+struct ArgumentReader<'a> {
     /// The words that are neither an option nor an option's value, up to `--`.
     plain: Vec<&'a str>,
     is_informative: bool,
@@ -129,7 +129,7 @@ struct Words<'a> {
     directory: Option<&'a str>,
 }
 
-impl Words<'_> {
+impl ArgumentReader<'_> {
     /// Returns the first subcommand, in any position: Codex accepts it even after a prompt.
     fn subcommand(&self) -> Option<(usize, String)> {
         self.plain.iter().enumerate().find_map(|(position, word)| {
@@ -140,8 +140,8 @@ impl Words<'_> {
     }
 }
 
-fn words<'a>(arguments: &[&'a str]) -> Words<'a> {
-    let mut words = Words::default();
+fn words<'a>(arguments: &[&'a str]) -> ArgumentReader<'a> {
+    let mut words = ArgumentReader::default();
     let mut rest = arguments.iter().copied().peekable();
     while let Some(word) = rest.next() {
         if word == "--" {
@@ -201,7 +201,7 @@ mod tests {
         let argv: Vec<&str> = argv.iter().map(String::as_str).collect();
         match classify(&argv) {
             None => "no codex".to_owned(),
-            Some(Launch { tui, subcommand, session_id, .. }) => {
+            Some(CodexLaunch { tui, subcommand, session_id, .. }) => {
                 let kind = if tui { "tui" } else { "other" };
                 let id = session_id.map(|_| " ID").unwrap_or_default();
                 format!("{kind} {}{id}", subcommand.as_deref().unwrap_or("-"))

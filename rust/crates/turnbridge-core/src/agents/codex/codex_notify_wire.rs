@@ -20,7 +20,7 @@ pub struct TurnReport {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Report {
+pub enum NotifyReport {
     Turn(TurnReport),
     /// A report of another kind than the end of a turn (SLV-57): no error.
     Other,
@@ -36,25 +36,25 @@ pub enum Unreadable {
 
 /// `codex-notify.json`: the user's `notify` program before Turnbridge.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Chain {
+pub struct PreviousNotify {
     pub version: u32,
     /// As in `notify =`; the JSON is added as the last argument.
     pub argv: Vec<String>,
 }
 
-pub fn read_report(json: &[u8]) -> Result<Report, Unreadable> {
+pub fn read_report(json: &[u8]) -> Result<NotifyReport, Unreadable> {
     let value: Value = serde_json::from_slice(json).map_err(|_| Unreadable::NoReport)?;
     let text = |name: &str| value[name].as_str().map(str::to_owned);
     let kind = text("type").ok_or(Unreadable::NoReport)?;
     if kind != "agent-turn-complete" {
-        return Ok(Report::Other);
+        return Ok(NotifyReport::Other);
     }
     let thread_id = text("thread-id").filter(|id| is_uuid(id)).ok_or(Unreadable::NoThread)?;
     // All texts of the user in the thread; the last is this turn's. It serves no other purpose
     // (SLV-61): the source of the prompt is the rollout.
     let messages = value["input-messages"].as_array().map(Vec::as_slice).unwrap_or_default();
     let last = messages.last().and_then(Value::as_str);
-    Ok(Report::Turn(TurnReport {
+    Ok(NotifyReport::Turn(TurnReport {
         thread_id,
         turn_id: text("turn-id").filter(|id| is_uuid(id)),
         cwd: text("cwd"),
@@ -72,7 +72,7 @@ mod tests {
         #[expect(clippy::disallowed_methods, reason = "a test reads its recordings")]
         let json = std::fs::read(path).unwrap();
         match read_report(&json) {
-            Ok(Report::Turn(report)) => report,
+            Ok(NotifyReport::Turn(report)) => report,
             other => panic!("{name}: {other:?}"),
         }
     }
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn slv_57_other_types_are_nothing_and_bad_input_is_said() {
         let read = |json: &str| read_report(json.as_bytes());
-        assert_eq!(read(r#"{"type":"approval-requested"}"#), Ok(Report::Other));
+        assert_eq!(read(r#"{"type":"approval-requested"}"#), Ok(NotifyReport::Other));
         for json in ["", "{", "[]", "null", "7", r#"{"thread-id":"x"}"#, r#"{"type":7}"#] {
             assert_eq!(read(json), Err(Unreadable::NoReport), "{json}");
         }
@@ -120,7 +120,7 @@ mod tests {
         // A field of the wrong type is absent.
         let json = r#"{"type":"agent-turn-complete","cwd":7,"input-messages":"x","turn-id":[],
             "thread-id":"01a1e18e-2062-79f1-b187-979e8f997b9c","last-assistant-message":{}}"#;
-        let Ok(Report::Turn(report)) = read(json) else { panic!() };
+        let Ok(NotifyReport::Turn(report)) = read(json) else { panic!() };
         assert_eq!((report.cwd, report.turn_id, report.answer), (None, None, None));
     }
 }

@@ -1,7 +1,7 @@
 //! Finds the prompt that began a turn in the lines of its rollout (SLV-60). They may be only the
 //! end of the file, so that the cost does not grow with the thread.
 
-use crate::agents::codex::rollout_wire::{Line, Record};
+use crate::agents::codex::rollout_wire::{RolloutLine, RolloutRecord};
 use crate::timestamp::Timestamp;
 
 /// A search that takes lines in their order; `finish` returns the result.
@@ -11,11 +11,11 @@ pub struct PromptSearch {
     wanted: Option<String>,
     /// The turn that the lines are in, as far as they name it.
     current: Option<String>,
-    found: Option<Prompt>,
+    found: Option<RolloutPrompt>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Prompt {
+pub struct RolloutPrompt {
     pub text: String,
     /// When it was typed: distinguishes turns without a name.
     pub at: Option<Timestamp>,
@@ -26,23 +26,23 @@ impl PromptSearch {
         PromptSearch { wanted: turn_id.map(str::to_owned), ..PromptSearch::default() }
     }
 
-    pub fn take(&mut self, line: Line) {
+    pub fn read_line(&mut self, line: RolloutLine) {
         match line.record {
-            Record::TaskStarted { turn_id, .. } => {
+            RolloutRecord::TaskStarted { turn_id, .. } => {
                 self.current = turn_id;
                 if self.current.is_some() && self.current == self.wanted {
                     // Text before this belongs to an earlier turn.
                     self.found = None;
                 }
             }
-            Record::UserSaid { text, turn_id, .. } => {
+            RolloutRecord::UserText { text, turn_id, .. } => {
                 let turn = turn_id.as_ref().or(self.current.as_ref());
                 let is_another = match (turn, &self.wanted) {
                     (Some(turn), Some(wanted)) => turn != wanted,
                     _ => false,
                 };
                 if !is_another && !text.trim().is_empty() {
-                    self.found = Some(Prompt { text, at: line.at });
+                    self.found = Some(RolloutPrompt { text, at: line.at });
                 }
             }
             _ => {}
@@ -50,7 +50,7 @@ impl PromptSearch {
     }
 
     /// Returns the user's last text in the turn.
-    pub fn finish(self) -> Option<Prompt> {
+    pub fn finish(self) -> Option<RolloutPrompt> {
         self.found
     }
 }
@@ -62,7 +62,7 @@ mod tests {
 
     fn prompt_of(lines: &[&str], turn_id: Option<&str>) -> Option<String> {
         let mut search = PromptSearch::new(turn_id);
-        lines.iter().for_each(|line| search.take(parse_line(line.as_bytes())));
+        lines.iter().for_each(|line| search.read_line(parse_line(line.as_bytes())));
         search.finish().map(|prompt| prompt.text)
     }
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::agents::codex::rollout_wire::{Line, Record};
+use crate::agents::codex::rollout_wire::{RolloutLine, RolloutRecord};
 use crate::timestamp::Timestamp;
 
 /// A file's time can be a little ahead of the time that its writer reads.
@@ -24,18 +24,18 @@ pub enum LastTurn {
 }
 
 /// Returns `None` if the lines contain no beginning and no end of a turn.
-pub fn last_turn(lines: impl DoubleEndedIterator<Item = Line>) -> Option<LastTurn> {
+pub fn last_turn(lines: impl DoubleEndedIterator<Item = RolloutLine>) -> Option<LastTurn> {
     lines.rev().find_map(|line| match line.record {
-        Record::TaskStarted { trigger, .. } => Some(LastTurn::Open { trigger, at: line.at }),
-        Record::TaskComplete { .. } => Some(LastTurn::Ended),
-        Record::TurnAborted => Some(LastTurn::Aborted),
+        RolloutRecord::TaskStarted { trigger, .. } => Some(LastTurn::Open { trigger, at: line.at }),
+        RolloutRecord::TaskComplete { .. } => Some(LastTurn::Ended),
+        RolloutRecord::TurnAborted => Some(LastTurn::Aborted),
         _ => None,
     })
 }
 
 /// Why the Codex that has a thread open must not receive a reply now (0.166 and 0.169).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Obstacle {
+pub enum QueueObstacle {
     /// A `codex exec` runs its turn: it would begin a queued reply at its own end, and abort it. Or
     /// the record does not name who runs the turn, as in a review and before 0.162.
     Exec,
@@ -45,13 +45,13 @@ pub enum Obstacle {
 }
 
 /// Returns the obstacle in a thread that a Codex has had open since `open_since`.
-pub fn obstacle(last_turn: &LastTurn, open_since: Option<Timestamp>) -> Option<Obstacle> {
+pub fn obstacle(last_turn: &LastTurn, open_since: Option<Timestamp>) -> Option<QueueObstacle> {
     match last_turn {
         LastTurn::Open { trigger, .. } => {
             let is_exec = trigger.as_deref().is_none_or(|trigger| trigger == "exec");
-            (is_exec && is_running(last_turn, open_since)).then_some(Obstacle::Exec)
+            (is_exec && is_running(last_turn, open_since)).then_some(QueueObstacle::Exec)
         }
-        LastTurn::Aborted => Some(Obstacle::Aborted),
+        LastTurn::Aborted => Some(QueueObstacle::Aborted),
         LastTurn::Ended => None,
     }
 }
@@ -73,12 +73,12 @@ pub fn is_left(last_turn: &LastTurn, open_since: Option<Timestamp>) -> bool {
 
 /// Returns who decides about the last turn's requests (`user`, `auto_review`), if recorded. A turn
 /// keeps its first value; the thread's settings count only if no turn records one.
-pub fn approvals_reviewer(lines: impl DoubleEndedIterator<Item = Line>) -> Option<String> {
+pub fn approvals_reviewer(lines: impl DoubleEndedIterator<Item = RolloutLine>) -> Option<String> {
     let mut of_thread = None;
     for line in lines.rev() {
         match line.record {
-            Record::TurnContext { reviewer: Some(reviewer), .. } => return Some(reviewer),
-            Record::SettingsApplied { reviewer: Some(reviewer) } => {
+            RolloutRecord::TurnContext { reviewer: Some(reviewer), .. } => return Some(reviewer),
+            RolloutRecord::SettingsApplied { reviewer: Some(reviewer) } => {
                 of_thread.get_or_insert(reviewer);
             }
             _ => {}
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
     use crate::agents::codex::rollout_wire::parse_line;
 
-    fn lines(records: &[Value]) -> Vec<Line> {
+    fn lines(records: &[Value]) -> Vec<RolloutLine> {
         records.iter().map(|record| parse_line(record.to_string().as_bytes())).collect()
     }
 
@@ -117,11 +117,11 @@ mod tests {
             (vec![said()], None),
             (vec![started(json!("user")), said()], Some(None)),
             (vec![started(json!("queue"))], Some(None)),
-            (vec![started(Value::Null)], Some(Some(Obstacle::Exec))),
-            (vec![event(json!({"type": "task_started"}))], Some(Some(Obstacle::Exec))),
-            (vec![started(json!("exec")), said()], Some(Some(Obstacle::Exec))),
+            (vec![started(Value::Null)], Some(Some(QueueObstacle::Exec))),
+            (vec![event(json!({"type": "task_started"}))], Some(Some(QueueObstacle::Exec))),
+            (vec![started(json!("exec")), said()], Some(Some(QueueObstacle::Exec))),
             (vec![started(json!("exec")), complete()], Some(None)),
-            (vec![started(json!("user")), aborted(), said()], Some(Some(Obstacle::Aborted))),
+            (vec![started(json!("user")), aborted(), said()], Some(Some(QueueObstacle::Aborted))),
             (vec![started(json!("user")), aborted(), started(json!("user"))], Some(None)),
         ] {
             let last = last_turn(lines(&records).into_iter());
@@ -135,8 +135,8 @@ mod tests {
     fn a_turn_of_exec_that_began_before_the_thread_was_opened_is_in_nobody_s_way() {
         let last = last_turn(lines(&[started(json!("exec"))]).into_iter()).unwrap();
         let at = |time: &str| Timestamp::parse(time);
-        assert_eq!(obstacle(&last, at("2026-11-18T02:32:33.800Z")), Some(Obstacle::Exec));
-        assert_eq!(obstacle(&last, at("2026-11-18T02:32:33.900Z")), Some(Obstacle::Exec));
+        assert_eq!(obstacle(&last, at("2026-11-18T02:32:33.800Z")), Some(QueueObstacle::Exec));
+        assert_eq!(obstacle(&last, at("2026-11-18T02:32:33.900Z")), Some(QueueObstacle::Exec));
         assert_eq!(obstacle(&last, at("2026-11-18T02:32:35.000Z")), None);
         let user = last_turn(lines(&[started(json!("user"))]).into_iter()).unwrap();
         assert!(is_running(&user, None));
@@ -148,7 +148,7 @@ mod tests {
         // An interruption outlives its terminal.
         assert_eq!(
             obstacle(&LastTurn::Aborted, at("2026-11-18T09:00:00Z")),
-            Some(Obstacle::Aborted)
+            Some(QueueObstacle::Aborted)
         );
     }
 

@@ -10,21 +10,22 @@ use crate::agents::hook_table::HookEventName;
 use crate::gate::speak::{SpeakCall, SpeakOutcome, is_speak_tool};
 use crate::ids::{Agent, SessionId, SessionKey};
 use crate::scan::json_scan::{
-    Capture, Field, Found, Keep, Malformed, Scanner, Step, wanted_fields,
+    Capture, CaptureMode, FoundValue, JsonScanner, MalformedJson, PathStep, WantedField,
+    wanted_fields,
 };
-use crate::session::Host;
+use crate::session::RunEnvironment;
 use crate::session::event::{
-    Event, EventKind, Facts, NotificationKind, ProcessKey, SessionSource, ToolCall,
+    Event, EventFacts, EventKind, NotificationKind, ProcessKey, SessionSource, ToolCall,
 };
 use crate::timestamp::Timestamp;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The limit of a text. No typed text or answer is longer; a longer one is cut, and reported.
-const LONG: Keep = Keep::Scalar(16 << 20);
-const PATH: Keep = Keep::Scalar(32 << 10);
-const SHORT: Keep = Keep::Scalar(1 << 10);
+const LONG: CaptureMode = CaptureMode::Scalar(16 << 20);
+const PATH: CaptureMode = CaptureMode::Scalar(32 << 10);
+const SHORT: CaptureMode = CaptureMode::Scalar(1 << 10);
 
-use Step::{Each, Key};
+use PathStep::{Each, Key};
 
 wanted_fields! {
     EventName: SHORT, [Key("hook_event_name")];
@@ -45,7 +46,7 @@ wanted_fields! {
     StopHookActive: SHORT, [Key("stop_hook_active")];
     ToolName: SHORT, [Key("tool_name")];
     ToolUseId: SHORT, [Key("tool_use_id")];
-    ToolInput: Keep::Fingerprint, [Key("tool_input")];
+    ToolInput: CaptureMode::Fingerprint, [Key("tool_input")];
     ToolInputCommand: PATH, [Key("tool_input"), Key("command")];
     ToolInputSkill: SHORT, [Key("tool_input"), Key("skill")];
     ServerSource: SHORT, [Key("mcp_server"), Key("source")];
@@ -63,7 +64,7 @@ const BYPASS: &str = "bypassPermissions";
 const UNASKED: EventKind = EventKind::Notified { kind: NotificationKind::Other };
 
 /// A payload being read: chunk by chunk, then `finish`.
-pub struct HookReader(Scanner);
+pub struct HookReader(JsonScanner);
 
 /// A whole payload, not yet interpreted.
 #[derive(Debug)]
@@ -72,14 +73,14 @@ pub struct HookPayload(Vec<Capture>);
 impl HookReader {
     #[expect(clippy::new_without_default, reason = "a reader that was not asked for has no use")]
     pub fn new() -> HookReader {
-        HookReader(Scanner::new(FIELDS))
+        HookReader(JsonScanner::new(FIELDS))
     }
 
-    pub fn feed(&mut self, chunk: &[u8]) -> Result<(), Malformed> {
+    pub fn feed(&mut self, chunk: &[u8]) -> Result<(), MalformedJson> {
         self.0.feed(chunk)
     }
 
-    pub fn finish(self) -> Result<HookPayload, Malformed> {
+    pub fn finish(self) -> Result<HookPayload, MalformedJson> {
         self.0.finish().map(HookPayload)
     }
 }
@@ -90,7 +91,7 @@ pub struct CallContext {
     pub agent: Agent,
     pub at: Timestamp,
     pub process: ProcessKey,
-    pub host: Host,
+    pub host: RunEnvironment,
 }
 
 /// Why a JSON payload is no event for Turnbridge.
@@ -107,14 +108,14 @@ pub fn interpret(
     payload: HookPayload,
     context: CallContext,
 ) -> Result<(Event, Vec<&'static str>), Unusable> {
-    let mut fields = Fields { captures: payload.0, problems: Vec::new() };
+    let mut fields = HookFields { captures: payload.0, problems: Vec::new() };
     let name = fields.text(Wanted::EventName).ok_or(Unusable::Invalid("hook_event_name"))?;
     let name = HookEventName::parse(&name, context.agent).ok_or(Unusable::OtherEvent)?;
     let session_id = fields
         .text(Wanted::SessionId)
         .and_then(|id| SessionId::parse(&id))
         .ok_or(Unusable::Invalid("session_id"))?;
-    let facts = Facts {
+    let facts = EventFacts {
         cwd: fields.text(Wanted::Cwd),
         transcript_path: fields.text(Wanted::TranscriptPath),
         permission_mode: fields.text(Wanted::PermissionMode),
@@ -157,9 +158,9 @@ pub fn reviewed_by(event: Event, reviewer: Option<&str>) -> Event {
 
 fn event_kind(
     name: HookEventName,
-    fields: &mut Fields,
+    fields: &mut HookFields,
     context: &CallContext,
-    facts: &Facts,
+    facts: &EventFacts,
 ) -> EventKind {
     let &CallContext { at, agent, .. } = context;
     let (prompt_id, mode) = (facts.prompt_id.as_deref(), facts.permission_mode.as_deref());
@@ -240,29 +241,32 @@ fn event_kind(
     }
 }
 
-struct Fields {
+struct HookFields {
     captures: Vec<Capture>,
     problems: Vec<&'static str>,
 }
 
-impl Fields {
+impl HookFields {
     /// Returns the last one, which counts, as with every JSON parser that Claude uses.
-    fn last(&mut self, wanted: Wanted) -> Option<Found> {
+    fn last(&mut self, wanted: Wanted) -> Option<FoundValue> {
         let is_it = |capture: &Capture| capture.field == wanted as usize;
         let position = self.captures.iter().rposition(is_it)?;
-        Some(std::mem::replace(&mut self.captures[position].found, Found::Null))
+        Some(std::mem::replace(&mut self.captures[position].found, FoundValue::Null))
     }
 
     fn text(&mut self, wanted: Wanted) -> Option<String> {
         match self.last(wanted)? {
-            Found::Text { text, whole } => {
+            FoundValue::Text { text, whole } => {
                 if !whole {
                     self.problems.push(name_of(wanted));
                 }
                 Some(text)
             }
-            Found::Null => None,
-            Found::Bool(_) | Found::Number(_) | Found::Container | Found::Fingerprint(_) => {
+            FoundValue::Null => None,
+            FoundValue::Bool(_)
+            | FoundValue::Number(_)
+            | FoundValue::Container
+            | FoundValue::Fingerprint(_) => {
                 self.problems.push(name_of(wanted));
                 None
             }
@@ -274,8 +278,8 @@ impl Fields {
         let command =
             self.last(Wanted::ToolInputCommand).filter(|_| agent.adds_a_reason_to_requests());
         let input = match (command, whole) {
-            (Some(Found::Text { text, .. }), _) => xxh3_64(text.as_bytes()),
-            (_, Some(Found::Fingerprint(fingerprint))) => fingerprint,
+            (Some(FoundValue::Text { text, .. }), _) => xxh3_64(text.as_bytes()),
+            (_, Some(FoundValue::Fingerprint(fingerprint))) => fingerprint,
             _ => 0,
         };
         ToolCall {
@@ -287,8 +291,8 @@ impl Fields {
 
     fn flag(&mut self, wanted: Wanted) -> bool {
         match self.last(wanted) {
-            Some(Found::Bool(flag)) => flag,
-            None | Some(Found::Null) => false,
+            Some(FoundValue::Bool(flag)) => flag,
+            None | Some(FoundValue::Null) => false,
             Some(_) => {
                 self.problems.push(name_of(wanted));
                 false
@@ -298,7 +302,7 @@ impl Fields {
 
     fn each(&self, wanted: Wanted, element: u32) -> Option<&str> {
         self.captures.iter().rev().find_map(|capture| match &capture.found {
-            Found::Text { text, .. }
+            FoundValue::Text { text, .. }
                 if capture.field == wanted as usize && capture.element == element =>
             {
                 Some(text.as_str())
@@ -345,8 +349,8 @@ fn name_of(wanted: Wanted) -> &'static str {
     path.iter()
         .rev()
         .find_map(|step| match step {
-            Step::Key(name) => Some(*name),
-            Step::Each => None,
+            PathStep::Key(name) => Some(*name),
+            PathStep::Each => None,
         })
         .unwrap_or_default()
 }

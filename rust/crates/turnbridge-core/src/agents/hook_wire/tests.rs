@@ -8,7 +8,7 @@ fn context(agent: Agent) -> CallContext {
         agent,
         at: Timestamp::from_millis(1),
         process: ProcessKey { pid: 1, start: 1 },
-        host: Host::default(),
+        host: RunEnvironment::default(),
     }
 }
 
@@ -41,7 +41,10 @@ fn a_permission_request_of_claude_p_is_no_dialog_since_nobody_is_asked() {
     let kind_in = |entrypoint: Option<&str>| {
         let mut reader = HookReader::new();
         reader.feed(text.as_bytes()).unwrap();
-        let host = Host { entrypoint: entrypoint.map(str::to_owned), ..Host::default() };
+        let host = RunEnvironment {
+            entrypoint: entrypoint.map(str::to_owned),
+            ..RunEnvironment::default()
+        };
         let context = CallContext { host, ..context(Agent::Claude) };
         interpret(reader.finish().unwrap(), context).unwrap().0.kind
     };

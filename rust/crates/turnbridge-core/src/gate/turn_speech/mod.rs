@@ -7,13 +7,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 
 use crate::gate::speak::{SpeakOutcome, is_speak_prompt, is_speak_tool};
-use crate::scan::json_scan::{Capture, Captures, Field, Found, Keep, Step, wanted_fields};
+use crate::scan::json_scan::{
+    Capture, CaptureMode, Captures, FoundValue, PathStep, WantedField, wanted_fields,
+};
 
-use Step::{Each, Key};
+use PathStep::{Each, Key};
 
-const SHORT: Keep = Keep::Scalar(512);
+const SHORT: CaptureMode = CaptureMode::Scalar(512);
 /// More of an answer than its recognition needs.
-const LONG: Keep = Keep::Scalar(4 << 10);
+const LONG: CaptureMode = CaptureMode::Scalar(4 << 10);
 
 wanted_fields! {
     Type: SHORT, [Key("type")];
@@ -57,7 +59,7 @@ pub fn read_turn_tail(tail: &[u8], turn: TurnKey<'_>) -> TurnTail {
     let mut results = Results::new();
     let mut is_last_text = true;
     for line in tail.split(|byte| *byte == b'\n').rev() {
-        let Some(record) = Record::read(line) else { continue };
+        let Some(record) = SpeechRecord::read(line) else { continue };
         match record.text(Wanted::Type) {
             Some("assistant") => {
                 let text = record.last_text();
@@ -103,9 +105,9 @@ fn note_speech(speech: &mut Option<SpeakOutcome>, found: Option<SpeakOutcome>) {
 /// The outcomes by the id of the call; the first entry counts.
 type Results = BTreeMap<String, Option<SpeakOutcome>>;
 
-struct Record(Captures);
+struct SpeechRecord(Captures);
 
-impl Deref for Record {
+impl Deref for SpeechRecord {
     type Target = Captures;
 
     fn deref(&self) -> &Captures {
@@ -113,16 +115,16 @@ impl Deref for Record {
     }
 }
 
-impl Record {
-    fn read(line: &[u8]) -> Option<Record> {
-        let record = Captures::read(FIELDS, line).map(Record);
+impl SpeechRecord {
+    fn read(line: &[u8]) -> Option<SpeechRecord> {
+        let record = Captures::read(FIELDS, line).map(SpeechRecord);
         record.filter(|record| !record.is_on(Wanted::IsSidechain))
     }
 
     /// Returns the last text, and whether it is complete.
     fn last_text(&self) -> Option<(&str, bool)> {
         self.found(Wanted::BlockText).last().and_then(|capture| match &capture.found {
-            Found::Text { text, whole } => Some((text.as_str(), *whole)),
+            FoundValue::Text { text, whole } => Some((text.as_str(), *whole)),
             _ => None,
         })
     }
@@ -166,7 +168,7 @@ impl Record {
 
     /// Stores the outcomes of the calls that end in this record, as if each were speech.
     fn note_results(&self, results: &mut Results) {
-        let is_true = |capture: &&Capture| capture.found == Found::Bool(true);
+        let is_true = |capture: &&Capture| capture.found == FoundValue::Bool(true);
         let errors = self.found(Wanted::ResultIsError).filter(is_true);
         let errors: BTreeSet<u32> = errors.map(|capture| capture.element).collect();
         let texts = self.texts_by_element(Wanted::ResultText);

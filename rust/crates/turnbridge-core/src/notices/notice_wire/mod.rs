@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::{ChannelName, NamedSession};
 use crate::notices::notice::{Destination, Notice, NoticeKind, ThreadPlace, is_notice_id};
-use crate::notices::progress::{Message, Progress};
+use crate::notices::progress::{NoticeMessage, NoticeProgress};
 use crate::timestamp::{Timestamp, time_text};
 use crate::version_wire::VERSION;
 
@@ -193,10 +193,10 @@ fn created_at_and_rest(head: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 /// Returns `None` if it is not whole. The caller has checked that no newer version wrote it.
-pub fn read_progress(bytes: &[u8]) -> Option<Progress> {
+pub fn read_progress(bytes: &[u8]) -> Option<NoticeProgress> {
     let file: ProgressFile = serde_json::from_slice(bytes).ok()?;
-    let message = |MessageFile { text, markdown }| Message { text, markdown };
-    Some(Progress {
+    let message = |MessageFile { text, markdown }| NoticeMessage { text, markdown };
+    Some(NoticeProgress {
         messages: file.messages.into_iter().map(message).collect(),
         channel: file.channel,
         after_ts: file.after_ts,
@@ -213,7 +213,7 @@ pub fn read_progress(bytes: &[u8]) -> Option<Progress> {
     })
 }
 
-pub fn write_progress(progress: &Progress) -> Vec<u8> {
+pub fn write_progress(progress: &NoticeProgress) -> Vec<u8> {
     to_json(&ProgressFile {
         version: VERSION,
         messages: progress.messages.iter().map(message_file).collect(),
@@ -233,12 +233,12 @@ pub fn write_progress(progress: &Progress) -> Vec<u8> {
 }
 
 /// Returns the message as JSON for other programs, the same as in the file.
-pub fn message_json(message: &Message) -> impl Serialize + use<> {
+pub fn message_json(message: &NoticeMessage) -> impl Serialize + use<> {
     message_file(message)
 }
 
-fn message_file(message: &Message) -> MessageFile {
-    let Message { text, markdown } = message.clone();
+fn message_file(message: &NoticeMessage) -> MessageFile {
+    let NoticeMessage { text, markdown } = message.clone();
     MessageFile { text, markdown }
 }
 

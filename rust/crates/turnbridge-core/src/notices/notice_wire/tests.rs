@@ -143,7 +143,7 @@ fn the_time_of_a_notice_stands_in_the_first_bytes_of_its_file() {
     assert_eq!(created_at_in(&head[..70]), None);
 }
 
-fn progress(text: &str) -> Progress {
+fn progress(text: &str) -> NoticeProgress {
     read_progress(text.as_bytes()).unwrap()
 }
 
@@ -159,10 +159,10 @@ fn progress_of_0_1_0_is_read_and_written_with_what_came_to_it() {
 
 #[test]
 fn progress_reads_back_as_the_same_progress() {
-    let plain = Message { text: "a".into(), markdown: None };
-    let full = Progress {
+    let plain = NoticeMessage { text: "a".into(), markdown: None };
+    let full = NoticeProgress {
         has_arrived: true,
-        messages: vec![plain, Message { text: "b".into(), markdown: Some("**b**".into()) }],
+        messages: vec![plain, NoticeMessage { text: "b".into(), markdown: Some("**b**".into()) }],
         channel: Some("D1".into()),
         after_ts: Some("1.0".into()),
         posted: vec!["1.5".into()],
@@ -175,7 +175,7 @@ fn progress_reads_back_as_the_same_progress() {
         last_error: Some("no".into()),
         held: true,
     };
-    for own in [Progress::default(), full] {
+    for own in [NoticeProgress::default(), full] {
         assert_eq!(read_progress(&write_progress(&own)), Some(own));
     }
 }
@@ -185,5 +185,5 @@ fn a_next_attempt_whose_time_is_none_is_due_and_the_rest_is_kept() {
     let garbage = progress(&PROGRESS_OF_0_1_0.replace("2026-11-17T20:52:05.072020Z", "soon"));
     let known = progress(PROGRESS_OF_0_1_0);
     assert!(known.next_attempt_at.is_some());
-    assert_eq!(garbage, Progress { next_attempt_at: None, ..known });
+    assert_eq!(garbage, NoticeProgress { next_attempt_at: None, ..known });
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::agents::codex::rollout_wire::{Record, parse_line};
+use crate::agents::codex::rollout_wire::{RolloutRecord, parse_line};
 use crate::timestamp::Timestamp;
 
 /// How a turn ended.
@@ -21,7 +21,7 @@ pub enum TurnEnd {
 
 /// The result of the search for a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trace {
+pub enum TurnTrace {
     /// The record does not contain the prompt.
     Absent,
     /// The record contains the prompt without an end of its turn. The agent may still be working.
@@ -32,11 +32,11 @@ pub enum Trace {
 }
 
 /// Searches the end of a Claude transcript; its first line may be cut.
-pub fn in_transcript(tail: &[u8], prompt: &str, since: Timestamp) -> Trace {
+pub fn in_transcript(tail: &[u8], prompt: &str, since: Timestamp) -> TurnTrace {
     let mut search = TranscriptSearch::new(prompt, since);
     for line in tail.split(|byte| *byte == b'\n') {
         let Ok(record) = serde_json::from_slice::<Value>(line) else { continue };
-        if search.take(&record) == Next::Stop {
+        if search.read_record(&record) == SearchFlow::Stop {
             break;
         }
     }
@@ -44,7 +44,7 @@ pub fn in_transcript(tail: &[u8], prompt: &str, since: Timestamp) -> Trace {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Next {
+enum SearchFlow {
     GoOn,
     Stop,
 }
@@ -54,7 +54,7 @@ enum Next {
 struct TranscriptSearch<'a> {
     prompt: &'a str,
     since: Timestamp,
-    trace: Trace,
+    trace: TurnTrace,
     /// The records of the prompt's turn, by `uuid`.
     own: BTreeSet<String>,
     prompt_id: Option<String>,
@@ -63,34 +63,34 @@ struct TranscriptSearch<'a> {
 impl<'a> TranscriptSearch<'a> {
     fn new(prompt: &'a str, since: Timestamp) -> TranscriptSearch<'a> {
         let own = BTreeSet::new();
-        TranscriptSearch { prompt, since, trace: Trace::Absent, own, prompt_id: None }
+        TranscriptSearch { prompt, since, trace: TurnTrace::Absent, own, prompt_id: None }
     }
 
-    fn take(&mut self, record: &Value) -> Next {
+    fn read_record(&mut self, record: &Value) -> SearchFlow {
         if record.get("isSidechain").and_then(Value::as_bool) == Some(true) {
-            return Next::GoOn;
+            return SearchFlow::GoOn;
         }
         if self.own.is_empty() {
             self.look_for_prompt(record);
-            return Next::GoOn;
+            return SearchFlow::GoOn;
         }
         let is_own = text(record, "parentUuid").is_some_and(|parent| self.own.contains(parent));
         if !is_own {
-            return Next::GoOn;
+            return SearchFlow::GoOn;
         }
         let is_next_turn = text(record, "promptId").is_some_and(|id| {
             text(record, "type") == Some("user")
                 && self.prompt_id.as_deref().is_some_and(|own| own != id)
         });
         if is_next_turn {
-            if self.trace == Trace::Open {
-                self.trace = Trace::Left;
+            if self.trace == TurnTrace::Open {
+                self.trace = TurnTrace::Left;
             }
-            return Next::Stop;
+            return SearchFlow::Stop;
         }
         self.own.extend(text(record, "uuid").map(str::to_owned));
         self.trace = meaning(record).unwrap_or(self.trace);
-        Next::GoOn
+        SearchFlow::GoOn
     }
 
     fn look_for_prompt(&mut self, record: &Value) {
@@ -102,11 +102,11 @@ impl<'a> TranscriptSearch<'a> {
         let Some(content) = content else { return };
         match text(record, "type") {
             // `claude -p` records its prompt before any other record.
-            Some("queue-operation") if says(content, self.prompt) => self.trace = Trace::Open,
+            Some("queue-operation") if says(content, self.prompt) => self.trace = TurnTrace::Open,
             Some("user" | "system")
                 if says(content, self.prompt) || is_command(content, self.prompt) =>
             {
-                self.trace = Trace::Open;
+                self.trace = TurnTrace::Open;
                 self.own.extend(text(record, "uuid").map(str::to_owned));
                 self.prompt_id = text(record, "promptId").map(str::to_owned);
             }
@@ -116,11 +116,11 @@ impl<'a> TranscriptSearch<'a> {
 }
 
 /// Returns the turn's state after one of its records; `None` if the record does not change it.
-fn meaning(record: &Value) -> Option<Trace> {
+fn meaning(record: &Value) -> Option<TurnTrace> {
     let content = record.pointer("/message/content").or_else(|| record.get("content"));
     match text(record, "type")? {
         "assistant" if record.get("isApiErrorMessage") == Some(&Value::Bool(true)) => {
-            Some(Trace::Ended(TurnEnd::Failed))
+            Some(TurnTrace::Ended(TurnEnd::Failed))
         }
         "assistant" => {
             let message = record.get("message")?;
@@ -129,19 +129,19 @@ fn meaning(record: &Value) -> Option<Trace> {
                 return None;
             }
             match text(message, "stop_reason") {
-                None | Some("tool_use" | "pause_turn") => Some(Trace::Open),
-                Some(_) => Some(Trace::Ended(TurnEnd::Ok)),
+                None | Some("tool_use" | "pause_turn") => Some(TurnTrace::Open),
+                Some(_) => Some(TurnTrace::Ended(TurnEnd::Ok)),
             }
         }
         // The output of a command without a turn.
         "user" | "system" if begins_with(content?, "<local-command-stdout>") => {
-            Some(Trace::Ended(TurnEnd::Ok))
+            Some(TurnTrace::Ended(TurnEnd::Ok))
         }
         "user" if begins_with(content?, "[Request interrupted by user") => {
-            Some(Trace::Ended(TurnEnd::Interrupted))
+            Some(TurnTrace::Ended(TurnEnd::Interrupted))
         }
         // A tool's result, or the feedback of a Stop hook: the turn continues.
-        "user" => Some(Trace::Open),
+        "user" => Some(TurnTrace::Open),
         _ => None,
     }
 }
@@ -182,30 +182,32 @@ fn is_command(content: &Value, prompt: &str) -> bool {
 
 /// How a prompt reached its Codex.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Through {
+pub enum PromptRoute {
     Anything,
     /// `codex queue`. A turn of a version that does not name the trigger may match.
     Queue,
 }
 
 /// Searches the end of a Codex rollout; its first line may be cut.
-pub fn in_rollout(tail: &[u8], prompt: &str, through: Through, since: Timestamp) -> Trace {
-    let mut trace = Trace::Absent;
+pub fn in_rollout(tail: &[u8], prompt: &str, through: PromptRoute, since: Timestamp) -> TurnTrace {
+    let mut trace = TurnTrace::Absent;
     let mut turn = None;
     for line in tail.split(|byte| *byte == b'\n').map(parse_line) {
         let is_since = line.at.is_some_and(|at| at >= since);
         match (trace, line.record) {
-            (Trace::Absent, Record::TaskStarted { trigger, .. }) => turn = trigger,
-            (Trace::Absent, Record::UserSaid { text, .. })
+            (TurnTrace::Absent, RolloutRecord::TaskStarted { trigger, .. }) => turn = trigger,
+            (TurnTrace::Absent, RolloutRecord::UserText { text, .. })
                 if is_since && is_same(&text, prompt) && through.may_start(turn.as_deref()) =>
             {
-                trace = Trace::Open;
+                trace = TurnTrace::Open;
             }
-            (Trace::Absent, _) => {}
-            (_, Record::TaskComplete { error: None, .. }) => return Trace::Ended(TurnEnd::Ok),
-            (_, Record::TaskComplete { .. }) => return Trace::Ended(TurnEnd::Failed),
-            (_, Record::TurnAborted) => return Trace::Ended(TurnEnd::Interrupted),
-            (_, Record::TaskStarted { .. }) => return Trace::Left,
+            (TurnTrace::Absent, _) => {}
+            (_, RolloutRecord::TaskComplete { error: None, .. }) => {
+                return TurnTrace::Ended(TurnEnd::Ok);
+            }
+            (_, RolloutRecord::TaskComplete { .. }) => return TurnTrace::Ended(TurnEnd::Failed),
+            (_, RolloutRecord::TurnAborted) => return TurnTrace::Ended(TurnEnd::Interrupted),
+            (_, RolloutRecord::TaskStarted { .. }) => return TurnTrace::Left,
             _ => {}
         }
     }
@@ -213,7 +215,7 @@ pub fn in_rollout(tail: &[u8], prompt: &str, through: Through, since: Timestamp)
 }
 
 /// The turns with this prompt that `codex queue` has started since, in their order.
-pub fn queued_turns(tail: &[u8], prompt: &str, since: Timestamp) -> Vec<Trace> {
+pub fn queued_turns(tail: &[u8], prompt: &str, since: Timestamp) -> Vec<TurnTrace> {
     let mut turns = Vec::new();
     let mut trigger = None;
     // Whether the turn that is open is the last one of `turns`.
@@ -221,23 +223,23 @@ pub fn queued_turns(tail: &[u8], prompt: &str, since: Timestamp) -> Vec<Trace> {
     for line in tail.split(|byte| *byte == b'\n').map(parse_line) {
         let is_since = line.at.is_some_and(|at| at >= since);
         let end = match line.record {
-            Record::TaskStarted { trigger: by, .. } => {
+            RolloutRecord::TaskStarted { trigger: by, .. } => {
                 trigger = by;
-                Trace::Left
+                TurnTrace::Left
             }
-            Record::UserSaid { text, .. } => {
+            RolloutRecord::UserText { text, .. } => {
                 let is_its_prompt = is_since
                     && is_same(&text, prompt)
-                    && Through::Queue.may_start(trigger.as_deref());
+                    && PromptRoute::Queue.may_start(trigger.as_deref());
                 if is_its_prompt && !is_own {
-                    turns.push(Trace::Open);
+                    turns.push(TurnTrace::Open);
                     is_own = true;
                 }
                 continue;
             }
-            Record::TaskComplete { error: None, .. } => Trace::Ended(TurnEnd::Ok),
-            Record::TaskComplete { .. } => Trace::Ended(TurnEnd::Failed),
-            Record::TurnAborted => Trace::Ended(TurnEnd::Interrupted),
+            RolloutRecord::TaskComplete { error: None, .. } => TurnTrace::Ended(TurnEnd::Ok),
+            RolloutRecord::TaskComplete { .. } => TurnTrace::Ended(TurnEnd::Failed),
+            RolloutRecord::TurnAborted => TurnTrace::Ended(TurnEnd::Interrupted),
             _ => continue,
         };
         if std::mem::take(&mut is_own)
@@ -249,9 +251,9 @@ pub fn queued_turns(tail: &[u8], prompt: &str, since: Timestamp) -> Vec<Trace> {
     turns
 }
 
-impl Through {
+impl PromptRoute {
     fn may_start(self, trigger: Option<&str>) -> bool {
-        self == Through::Anything || trigger.is_none_or(|trigger| trigger == "queue")
+        self == PromptRoute::Anything || trigger.is_none_or(|trigger| trigger == "queue")
     }
 }
 

@@ -16,7 +16,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 /// One step from a container to a value in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum PathStep {
     Key(&'static str),
     /// Every element of an array.
     Each,
@@ -24,9 +24,9 @@ pub enum Step {
 
 /// A field that the caller wants.
 #[derive(Debug, Clone, Copy)]
-pub struct Field {
-    pub path: &'static [Step],
-    pub keep: Keep,
+pub struct WantedField {
+    pub path: &'static [PathStep],
+    pub keep: CaptureMode,
 }
 
 /// Makes a table of wanted fields: `Wanted` names them in order, `FIELDS` is the scanner's table.
@@ -34,7 +34,7 @@ macro_rules! wanted_fields {
     ($($name:ident: $keep:expr, [$($step:expr),+];)+) => {
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         enum Wanted { $($name),+ }
-        const FIELDS: &[Field] = &[$(Field { path: &[$($step),+], keep: $keep }),+];
+        const FIELDS: &[WantedField] = &[$(WantedField { path: &[$($step),+], keep: $keep }),+];
 
         impl From<Wanted> for usize {
             fn from(wanted: Wanted) -> usize {
@@ -46,7 +46,7 @@ macro_rules! wanted_fields {
 pub(crate) use wanted_fields;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keep {
+pub enum CaptureMode {
     /// A scalar; the limit is in bytes of its raw text.
     Scalar(usize),
     /// Of an object or array only a hash of its text, to recognise it again.
@@ -54,7 +54,7 @@ pub enum Keep {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
+pub enum FoundValue {
     /// A string, unescaped. `whole` is false if it was cut at the field's limit.
     Text {
         text: String,
@@ -75,7 +75,7 @@ pub struct Capture {
     pub field: usize,
     /// The position in the innermost array on the path, 0 if there is none.
     pub element: u32,
-    pub found: Found,
+    pub found: FoundValue,
 }
 
 /// The captures in a whole text, by field.
@@ -89,8 +89,8 @@ impl From<Vec<Capture>> for Captures {
 
 impl Captures {
     /// Returns `None` if the text is no JSON.
-    pub fn read(fields: &'static [Field], text: &[u8]) -> Option<Captures> {
-        let mut scanner = Scanner::new(fields);
+    pub fn read(fields: &'static [WantedField], text: &[u8]) -> Option<Captures> {
+        let mut scanner = JsonScanner::new(fields);
         scanner.feed(text).and_then(|()| scanner.finish()).ok().map(Captures)
     }
 
@@ -102,7 +102,7 @@ impl Captures {
     /// Returns the field's texts, with their positions in the innermost array.
     pub fn texts(&self, field: impl Into<usize>) -> impl Iterator<Item = (u32, &str)> {
         self.found(field.into()).filter_map(|capture| match &capture.found {
-            Found::Text { text, .. } => Some((capture.element, text.as_str())),
+            FoundValue::Text { text, .. } => Some((capture.element, text.as_str())),
             _ => None,
         })
     }
@@ -122,17 +122,19 @@ impl Captures {
     }
 
     pub fn is_on(&self, field: impl Into<usize>) -> bool {
-        self.found(field.into()).last().is_some_and(|capture| capture.found == Found::Bool(true))
+        self.found(field.into())
+            .last()
+            .is_some_and(|capture| capture.found == FoundValue::Bool(true))
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Malformed {
+pub struct MalformedJson {
     pub offset: u64,
     pub what: &'static str,
 }
 
-impl fmt::Display for Malformed {
+impl fmt::Display for MalformedJson {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} at byte {}", self.what, self.offset)
     }
@@ -143,11 +145,11 @@ const MAX_DEPTH: usize = 4_096;
 /// The limit of a key; no wanted key is longer.
 const MAX_KEY: usize = 64;
 
-pub struct Scanner {
-    fields: &'static [Field],
+pub struct JsonScanner {
+    fields: &'static [WantedField],
     open: Vec<Container>,
     expect: Expect,
-    token: Token,
+    token: JsonToken,
     /// The raw text of the current key or scalar, if wanted.
     raw: Vec<u8>,
     whole: bool,
@@ -186,20 +188,20 @@ enum Expect {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Token {
+enum JsonToken {
     None,
     Text { is_key: bool, keep: usize, escaped: bool },
     Bare { keep: bool },
 }
 
-impl Scanner {
-    pub fn new(fields: &'static [Field]) -> Scanner {
+impl JsonScanner {
+    pub fn new(fields: &'static [WantedField]) -> JsonScanner {
         assert!(fields.len() <= 64, "a field is one bit of a mask");
-        Scanner {
+        JsonScanner {
             fields,
             open: Vec::with_capacity(16),
             expect: Expect::Value,
-            token: Token::None,
+            token: JsonToken::None,
             raw: Vec::new(),
             whole: true,
             value_mask: u64::MAX >> (64 - fields.len().max(1)),
@@ -210,13 +212,13 @@ impl Scanner {
     }
 
     /// Takes the next chunk. After an error the scanner is unusable.
-    pub fn feed(&mut self, chunk: &[u8]) -> Result<(), Malformed> {
+    pub fn feed(&mut self, chunk: &[u8]) -> Result<(), MalformedJson> {
         let mut at = 0;
         while at < chunk.len() {
             let next = match self.token {
-                Token::Text { .. } => self.scan_text(chunk, at),
-                Token::Bare { .. } => self.scan_bare(chunk, at)?,
-                Token::None => self.scan_structure(chunk, at)?,
+                JsonToken::Text { .. } => self.scan_text(chunk, at),
+                JsonToken::Bare { .. } => self.scan_bare(chunk, at)?,
+                JsonToken::None => self.scan_structure(chunk, at)?,
             };
             if self.digest.is_some() {
                 self.continue_digest(&chunk[at..next]);
@@ -227,21 +229,25 @@ impl Scanner {
         Ok(())
     }
 
-    pub fn finish(mut self) -> Result<Vec<Capture>, Malformed> {
-        if let Token::Bare { keep } = self.token {
+    pub fn finish(mut self) -> Result<Vec<Capture>, MalformedJson> {
+        if let JsonToken::Bare { keep } = self.token {
             self.end_bare(keep, 0)?;
         }
-        if self.expect == Expect::Nothing && self.token == Token::None {
+        if self.expect == Expect::Nothing && self.token == JsonToken::None {
             return Ok(self.captures);
         }
         let empty = self.consumed == 0 || (self.open.is_empty() && self.expect == Expect::Value);
         Err(self.malformed(
             0,
-            if empty && self.token == Token::None { "empty input" } else { "input ends too early" },
+            if empty && self.token == JsonToken::None {
+                "empty input"
+            } else {
+                "input ends too early"
+            },
         ))
     }
 
-    fn scan_structure(&mut self, chunk: &[u8], at: usize) -> Result<usize, Malformed> {
+    fn scan_structure(&mut self, chunk: &[u8], at: usize) -> Result<usize, MalformedJson> {
         let byte = chunk[at];
         match (byte, self.expect) {
             (b' ' | b'\t' | b'\n' | b'\r', _) => {}
@@ -257,16 +263,16 @@ impl Scanner {
             _ => return Err(self.malformed(at, "unexpected character")),
         }
         // A bare token begins with the byte that was just read.
-        let taken = !matches!(self.token, Token::Bare { .. });
+        let taken = !matches!(self.token, JsonToken::Bare { .. });
         Ok(at + usize::from(taken))
     }
 
-    fn begin_value(&mut self, byte: u8, at: usize) -> Result<(), Malformed> {
+    fn begin_value(&mut self, byte: u8, at: usize) -> Result<(), MalformedJson> {
         match byte {
             b'"' => {
                 let keep = self.wanted_here().map_or(0, |field| match self.fields[field].keep {
-                    Keep::Scalar(limit) => limit,
-                    Keep::Fingerprint => 0,
+                    CaptureMode::Scalar(limit) => limit,
+                    CaptureMode::Fingerprint => 0,
                 });
                 self.begin_text(false, keep);
             }
@@ -275,11 +281,11 @@ impl Scanner {
                     return Err(self.malformed(at, "nested too deeply"));
                 }
                 match self.wanted_here() {
-                    Some(field) if self.fields[field].keep == Keep::Fingerprint => {
+                    Some(field) if self.fields[field].keep == CaptureMode::Fingerprint => {
                         let depth = self.open.len();
                         self.digest = Some(Digest { field, depth, hash: Xxh3::new() });
                     }
-                    Some(field) => self.capture(field, Found::Container),
+                    Some(field) => self.capture(field, FoundValue::Container),
                     None => {}
                 }
                 let is_object = byte == b'{';
@@ -289,12 +295,12 @@ impl Scanner {
                     self.expect = Expect::KeyOrEnd;
                 } else {
                     self.expect = Expect::ValueOrEnd;
-                    self.value_mask = self.narrow(container.mask, |step| step == Step::Each);
+                    self.value_mask = self.narrow(container.mask, |step| step == PathStep::Each);
                 }
             }
             b'-' | b'0'..=b'9' | b't' | b'f' | b'n' => {
                 self.raw.clear();
-                self.token = Token::Bare { keep: self.wanted_here().is_some() };
+                self.token = JsonToken::Bare { keep: self.wanted_here().is_some() };
             }
             _ => return Err(self.malformed(at, "unexpected character")),
         }
@@ -302,12 +308,12 @@ impl Scanner {
     }
 
     fn scan_text(&mut self, chunk: &[u8], at: usize) -> usize {
-        let Token::Text { is_key, keep, escaped } = self.token else {
+        let JsonToken::Text { is_key, keep, escaped } = self.token else {
             return at;
         };
         if escaped {
             self.keep_raw(&chunk[at..=at], keep);
-            self.token = Token::Text { is_key, keep, escaped: false };
+            self.token = JsonToken::Text { is_key, keep, escaped: false };
             return at + 1;
         }
         // Searching only for the quote, and then backwards for backslashes before it, skips the
@@ -320,7 +326,7 @@ impl Scanner {
                 continue;
             }
             self.keep_raw(&chunk[at..quote], keep);
-            self.token = Token::None;
+            self.token = JsonToken::None;
             if is_key {
                 self.end_key(keep);
             } else {
@@ -329,12 +335,12 @@ impl Scanner {
             return quote + 1;
         }
         self.keep_raw(&chunk[at..], keep);
-        self.token = Token::Text { is_key, keep, escaped: ends_in_escape(&chunk[at..]) };
+        self.token = JsonToken::Text { is_key, keep, escaped: ends_in_escape(&chunk[at..]) };
         chunk.len()
     }
 
-    fn scan_bare(&mut self, chunk: &[u8], at: usize) -> Result<usize, Malformed> {
-        let Token::Bare { keep } = self.token else {
+    fn scan_bare(&mut self, chunk: &[u8], at: usize) -> Result<usize, MalformedJson> {
+        let JsonToken::Bare { keep } = self.token else {
             return Ok(at);
         };
         let is_bare =
@@ -348,16 +354,16 @@ impl Scanner {
         Ok(at + length)
     }
 
-    fn end_bare(&mut self, keep: bool, at: usize) -> Result<(), Malformed> {
-        self.token = Token::None;
+    fn end_bare(&mut self, keep: bool, at: usize) -> Result<(), MalformedJson> {
+        self.token = JsonToken::None;
         let found = match self.raw.as_slice() {
-            b"true" => Found::Bool(true),
-            b"false" => Found::Bool(false),
-            b"null" => Found::Null,
+            b"true" => FoundValue::Bool(true),
+            b"false" => FoundValue::Bool(false),
+            b"null" => FoundValue::Null,
             [b'-' | b'0'..=b'9', rest @ ..]
                 if rest.iter().all(|byte| !byte.is_ascii_lowercase() || *byte == b'e') =>
             {
-                Found::Number(String::from_utf8_lossy(&self.raw).into_owned())
+                FoundValue::Number(String::from_utf8_lossy(&self.raw).into_owned())
             }
             _ => return Err(self.malformed(at, "unknown word")),
         };
@@ -374,14 +380,14 @@ impl Scanner {
         if self.open.len() == digest.depth {
             let (field, fingerprint) = (digest.field, digest.hash.digest());
             self.digest = None;
-            self.capture(field, Found::Fingerprint(fingerprint));
+            self.capture(field, FoundValue::Fingerprint(fingerprint));
         }
     }
 
     fn begin_text(&mut self, is_key: bool, keep: usize) {
         self.raw.clear();
         self.whole = true;
-        self.token = Token::Text { is_key, keep, escaped: false };
+        self.token = JsonToken::Text { is_key, keep, escaped: false };
     }
 
     fn end_key(&mut self, keep: usize) {
@@ -392,14 +398,15 @@ impl Scanner {
             return;
         }
         let key = unescape(&self.raw, true);
-        self.value_mask = self.narrow(mask, |step| matches!(step, Step::Key(name) if name == key));
+        self.value_mask =
+            self.narrow(mask, |step| matches!(step, PathStep::Key(name) if name == key));
     }
 
     fn end_text(&mut self) {
         if let Some(field) = self.wanted_here() {
             let text = unescape(&self.raw, self.whole);
             let whole = self.whole;
-            self.capture(field, Found::Text { text, whole });
+            self.capture(field, FoundValue::Text { text, whole });
         }
         self.value_is_over();
     }
@@ -429,7 +436,7 @@ impl Scanner {
             container.element = container.element.saturating_add(1);
             let mask = container.mask;
             self.expect = Expect::Value;
-            self.value_mask = self.narrow(mask, |step| step == Step::Each);
+            self.value_mask = self.narrow(mask, |step| step == PathStep::Each);
         }
     }
 
@@ -438,7 +445,7 @@ impl Scanner {
     }
 
     /// Keeps the fields of `mask` whose path continues, from the innermost container, by `step`.
-    fn narrow(&self, mask: u64, step: impl Fn(Step) -> bool) -> u64 {
+    fn narrow(&self, mask: u64, step: impl Fn(PathStep) -> bool) -> u64 {
         if mask == 0 {
             return 0;
         }
@@ -463,7 +470,7 @@ impl Scanner {
         })
     }
 
-    fn capture(&mut self, field: usize, found: Found) {
+    fn capture(&mut self, field: usize, found: FoundValue) {
         let element = self
             .open
             .iter()
@@ -473,8 +480,8 @@ impl Scanner {
         self.captures.push(Capture { field, element, found });
     }
 
-    fn malformed(&self, at: usize, what: &'static str) -> Malformed {
-        Malformed { offset: self.consumed + at as u64, what }
+    fn malformed(&self, at: usize, what: &'static str) -> MalformedJson {
+        MalformedJson { offset: self.consumed + at as u64, what }
     }
 }
 

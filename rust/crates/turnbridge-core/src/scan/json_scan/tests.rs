@@ -1,20 +1,31 @@
 use super::*;
 use serde_json::Value;
 
-const FIELDS: &[Field] = &[
-    Field { path: &[Step::Key("name")], keep: Keep::Scalar(1_000) },
-    Field { path: &[Step::Key("flag")], keep: Keep::Scalar(1_000) },
-    Field { path: &[Step::Key("input"), Step::Key("skill")], keep: Keep::Scalar(1_000) },
-    Field { path: &[Step::Key("calls"), Step::Each, Step::Key("name")], keep: Keep::Scalar(1_000) },
-    Field {
-        path: &[Step::Key("calls"), Step::Each, Step::Key("input"), Step::Key("skill")],
-        keep: Keep::Scalar(1_000),
+const FIELDS: &[WantedField] = &[
+    WantedField { path: &[PathStep::Key("name")], keep: CaptureMode::Scalar(1_000) },
+    WantedField { path: &[PathStep::Key("flag")], keep: CaptureMode::Scalar(1_000) },
+    WantedField {
+        path: &[PathStep::Key("input"), PathStep::Key("skill")],
+        keep: CaptureMode::Scalar(1_000),
     },
-    Field { path: &[Step::Key("short")], keep: Keep::Scalar(8) },
+    WantedField {
+        path: &[PathStep::Key("calls"), PathStep::Each, PathStep::Key("name")],
+        keep: CaptureMode::Scalar(1_000),
+    },
+    WantedField {
+        path: &[
+            PathStep::Key("calls"),
+            PathStep::Each,
+            PathStep::Key("input"),
+            PathStep::Key("skill"),
+        ],
+        keep: CaptureMode::Scalar(1_000),
+    },
+    WantedField { path: &[PathStep::Key("short")], keep: CaptureMode::Scalar(8) },
 ];
 
-fn scan(text: &[u8], chunk: usize) -> Result<Vec<Capture>, Malformed> {
-    let mut scanner = Scanner::new(FIELDS);
+fn scan(text: &[u8], chunk: usize) -> Result<Vec<Capture>, MalformedJson> {
+    let mut scanner = JsonScanner::new(FIELDS);
     for piece in text.chunks(chunk) {
         scanner.feed(piece)?;
     }
@@ -23,25 +34,25 @@ fn scan(text: &[u8], chunk: usize) -> Result<Vec<Capture>, Malformed> {
 
 /// The same fields by a tree parser.
 fn expected(value: &Value) -> Vec<Capture> {
-    fn walk(value: &Value, path: &[Step], element: u32, field: usize, out: &mut Vec<Capture>) {
+    fn walk(value: &Value, path: &[PathStep], element: u32, field: usize, out: &mut Vec<Capture>) {
         let Some((step, rest)) = path.split_first() else {
             let found = match value {
-                Value::String(text) => Found::Text { text: text.clone(), whole: true },
-                Value::Bool(flag) => Found::Bool(*flag),
-                Value::Null => Found::Null,
-                Value::Number(number) => Found::Number(number.to_string()),
-                Value::Array(_) | Value::Object(_) => Found::Container,
+                Value::String(text) => FoundValue::Text { text: text.clone(), whole: true },
+                Value::Bool(flag) => FoundValue::Bool(*flag),
+                Value::Null => FoundValue::Null,
+                Value::Number(number) => FoundValue::Number(number.to_string()),
+                Value::Array(_) | Value::Object(_) => FoundValue::Container,
             };
             out.push(Capture { field, element, found });
             return;
         };
         match (step, value) {
-            (Step::Key(key), Value::Object(members)) => {
+            (PathStep::Key(key), Value::Object(members)) => {
                 if let Some(value) = members.get(*key) {
                     walk(value, rest, element, field, out);
                 }
             }
-            (Step::Each, Value::Array(items)) => {
+            (PathStep::Each, Value::Array(items)) => {
                 for (index, item) in items.iter().enumerate() {
                     walk(item, rest, index as u32, field, out);
                 }
@@ -96,9 +107,9 @@ fn finds_what_a_tree_parser_finds_however_the_text_is_cut() {
 }
 
 /// A small deterministic generator, with no clock and no random seed.
-struct Dice(u64);
+struct JsonScanRng(u64);
 
-impl Dice {
+impl JsonScanRng {
     fn roll(&mut self, sides: u64) -> u64 {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -136,9 +147,9 @@ impl Dice {
 
 #[test]
 fn two_thousand_generated_texts_agree_with_serde_json() {
-    let mut dice = Dice(7);
+    let mut rng = JsonScanRng(7);
     for round in 0..2_000 {
-        let value = dice.value(0);
+        let value = rng.value(0);
         let text = if round % 2 == 0 {
             value.to_string()
         } else {
@@ -184,11 +195,11 @@ fn a_field_is_cut_at_its_limit_between_characters() {
     let short = |json_text: &str| {
         let text = format!("{{\"short\":\"{json_text}\",\"name\":\"after\"}}");
         let captures = scan(text.as_bytes(), 4).unwrap();
-        assert_eq!(captures[1].found, Found::Text { text: "after".into(), whole: true });
+        assert_eq!(captures[1].found, FoundValue::Text { text: "after".into(), whole: true });
         captures[0].found.clone()
     };
-    let cut = |text: &str| Found::Text { text: text.into(), whole: false };
-    assert_eq!(short("12345678"), Found::Text { text: "12345678".into(), whole: true });
+    let cut = |text: &str| FoundValue::Text { text: text.into(), whole: false };
+    assert_eq!(short("12345678"), FoundValue::Text { text: "12345678".into(), whole: true });
     assert_eq!(short("123456789"), cut("12345678"));
     assert_eq!(short("日本語"), cut("日本"));
     assert_eq!(short(r"123\u00e9x"), cut("123"));
@@ -199,19 +210,22 @@ fn a_field_is_cut_at_its_limit_between_characters() {
 #[test]
 fn bytes_that_are_not_utf_8_are_replaced_not_refused() {
     let captures = scan(b"{\"other\":\"\xff\",\"name\":\"a\xffb\\n\"}", 2).unwrap();
-    assert_eq!(captures[0].found, Found::Text { text: "a\u{fffd}b\n".into(), whole: true });
+    assert_eq!(captures[0].found, FoundValue::Text { text: "a\u{fffd}b\n".into(), whole: true });
 }
 
-const INPUT: &[Field] = &[
-    Field { path: &[Step::Key("input")], keep: Keep::Fingerprint },
-    Field { path: &[Step::Key("input"), Step::Key("skill")], keep: Keep::Scalar(100) },
+const INPUT: &[WantedField] = &[
+    WantedField { path: &[PathStep::Key("input")], keep: CaptureMode::Fingerprint },
+    WantedField {
+        path: &[PathStep::Key("input"), PathStep::Key("skill")],
+        keep: CaptureMode::Scalar(100),
+    },
 ];
 
 #[test]
 fn a_fingerprint_is_of_the_container_alone_however_the_text_is_cut() {
     let fingerprints = |text: &str| {
         let scan = |chunk: usize| {
-            let mut scanner = Scanner::new(INPUT);
+            let mut scanner = JsonScanner::new(INPUT);
             text.as_bytes().chunks(chunk).for_each(|piece| scanner.feed(piece).unwrap());
             let captures = scanner.finish().unwrap();
             captures.into_iter().map(|capture| capture.found).collect::<Vec<_>>()
@@ -223,7 +237,7 @@ fn a_fingerprint_is_of_the_container_alone_however_the_text_is_cut() {
     };
     let one = fingerprints(r#"{"a":1,"input":{"x":[{}],"skill":"s"},"b":2}"#);
     assert_eq!(one, fingerprints(r#"{"input":{"x":[{}],"skill":"s"},"c":[3]}"#));
-    assert!(one.contains(&Found::Text { text: "s".into(), whole: true }));
+    assert!(one.contains(&FoundValue::Text { text: "s".into(), whole: true }));
     assert_ne!(one[1], fingerprints(r#"{"input":{"x":[[]],"skill":"s"}}"#)[1]);
     assert_eq!(fingerprints(r#"{"other":{"input":{}}}"#), []);
 }

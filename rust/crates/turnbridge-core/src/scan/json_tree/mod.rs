@@ -100,19 +100,19 @@ impl Node {
 
 /// Why a text is no JSON, and where: lines and columns count from 1, columns in characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Malformed {
+pub struct JsonSyntaxError {
     pub line: usize,
     pub column: usize,
     pub reason: String,
 }
 
-impl fmt::Display for Malformed {
+impl fmt::Display for JsonSyntaxError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} at line {}, column {}", self.reason, self.line, self.column)
     }
 }
 
-impl std::error::Error for Malformed {}
+impl std::error::Error for JsonSyntaxError {}
 
 /// Returns the line and column of a byte.
 pub fn place(text: &str, at: usize) -> (usize, usize) {
@@ -122,10 +122,10 @@ pub fn place(text: &str, at: usize) -> (usize, usize) {
     (before.matches('\n').count() + 1, column)
 }
 
-pub fn parse(text: &str) -> Result<Node, Malformed> {
+pub fn parse(text: &str) -> Result<Node, JsonSyntaxError> {
     let (mark, rest) = split_mark(text);
     if rest.starts_with(MARK) {
-        return Err(Malformed { line: 1, column: 1, reason: SECOND_MARK.to_owned() });
+        return Err(JsonSyntaxError { line: 1, column: 1, reason: SECOND_MARK.to_owned() });
     }
     let mut parser = Parser { text, bytes: text.as_bytes(), at: mark.len() };
     let root = parser.skip_blank().and_then(|()| parser.value(0)).and_then(|root| {
@@ -137,7 +137,7 @@ pub fn parse(text: &str) -> Result<Node, Malformed> {
     });
     root.map_err(|reason| {
         let (line, column) = place(text, parser.at);
-        Malformed { line, column, reason }
+        JsonSyntaxError { line, column, reason }
     })
 }
 
@@ -153,7 +153,7 @@ impl Parser<'_> {
         self.bytes.get(self.at).copied()
     }
 
-    fn take(&mut self, byte: u8) -> bool {
+    fn skip_byte(&mut self, byte: u8) -> bool {
         let is_there = self.peek() == Some(byte);
         self.at += usize::from(is_there);
         is_there
@@ -209,7 +209,7 @@ impl Parser<'_> {
         let mut members = Vec::new();
         self.at += 1;
         self.skip_blank()?;
-        if self.take(b'}') {
+        if self.skip_byte(b'}') {
             return Ok(Value::Object(members));
         }
         loop {
@@ -220,7 +220,7 @@ impl Parser<'_> {
             let key = self.string()?;
             let key_range = start..self.at;
             self.skip_blank()?;
-            if !self.take(b':') {
+            if !self.skip_byte(b':') {
                 return self.unexpected("`:`");
             }
             self.skip_blank()?;
@@ -235,7 +235,7 @@ impl Parser<'_> {
         let mut elements = Vec::new();
         self.at += 1;
         self.skip_blank()?;
-        if self.take(b']') {
+        if self.skip_byte(b']') {
             return Ok(Value::Array(elements));
         }
         loop {
@@ -249,11 +249,11 @@ impl Parser<'_> {
     /// Returns whether another member or element follows the one just read.
     fn goes_on(&mut self, close: u8) -> Result<bool, String> {
         self.skip_blank()?;
-        if self.take(close) {
+        if self.skip_byte(close) {
             return Ok(false);
         }
         let comma = self.at;
-        if !self.take(b',') {
+        if !self.skip_byte(b',') {
             return self.unexpected(&format!("`,` or `{}`", char::from(close)));
         }
         self.skip_blank()?;
@@ -267,17 +267,17 @@ impl Parser<'_> {
     }
 
     fn number(&mut self) -> Result<Value, String> {
-        self.take(b'-');
-        if !self.take(b'0') {
+        self.skip_byte(b'-');
+        if !self.skip_byte(b'0') {
             self.digits()?;
         } else if matches!(self.peek(), Some(b'0'..=b'9')) {
             return Err("a number that begins with 0".to_owned());
         }
-        if self.take(b'.') {
+        if self.skip_byte(b'.') {
             self.digits()?;
         }
-        if self.take(b'e') || self.take(b'E') {
-            let _ = self.take(b'+') || self.take(b'-');
+        if self.skip_byte(b'e') || self.skip_byte(b'E') {
+            let _ = self.skip_byte(b'+') || self.skip_byte(b'-');
             self.digits()?;
         }
         Ok(Value::Number)

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::gate::speak::{SpeakCall, SpeakOutcome, is_speak_prompt};
 use crate::session::dialogs::track_dialogs;
 use crate::session::event::{Event, EventKind, PaneEnd, ProcessKey, SessionSource};
-use crate::session::{Activity, Addition, Detail, Ended, Prompt, Run, Session, Turn};
+use crate::session::{Activity, Addition, Detail, Prompt, Run, Session, SessionEnd, Turn};
 use crate::timestamp::Timestamp;
 
 /// The limit of lateness. An event older than the last one by at most this came late: it
@@ -20,7 +20,7 @@ pub const LATE: Duration = Duration::from_secs(10);
 const MAX_RUNS: usize = 32;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effect {
+pub enum SessionEffect {
     Applied,
     /// The event came late and changed no state. Its reports of speech and ends were kept.
     Late,
@@ -29,18 +29,18 @@ pub enum Effect {
     Ignored,
 }
 
-pub fn advance(mut session: Session, event: &Event) -> (Session, Effect) {
+pub fn advance(mut session: Session, event: &Event) -> (Session, SessionEffect) {
     let Some(index) = run_of(&mut session, event) else {
-        return (session, Effect::Ignored);
+        return (session, SessionEffect::Ignored);
     };
     let run = &mut session.runs[index];
     if is_told_again(run, event) {
-        return (session, Effect::Ignored);
+        return (session, SessionEffect::Ignored);
     }
     let before = (run.state(), run.detail().cloned());
     let order = order_of(run, event);
     // Only in-time events of the agent itself move its activity and its clock.
-    let is_its_own = order == Order::InTime && event.agent_id.is_none();
+    let is_its_own = order == EventOrder::InTime && event.agent_id.is_none();
     note_speaks(&mut run.turn, event);
     track_dialogs(run, event, order);
     if is_its_own {
@@ -52,10 +52,11 @@ pub fn advance(mut session: Session, event: &Event) -> (Session, Effect) {
     // A sub-agent that changes no state is no sign of life of its parent: after Esc a background
     // agent may run on for long.
     if !has_changed && !is_its_own {
-        let effect = if order == Order::Late { Effect::Late } else { Effect::Applied };
+        let effect =
+            if order == EventOrder::Late { SessionEffect::Late } else { SessionEffect::Applied };
         return (session, effect);
     }
-    if order == Order::InTime {
+    if order == EventOrder::InTime {
         run.last_at = event.at;
     }
     if has_changed {
@@ -69,11 +70,11 @@ pub fn advance(mut session: Session, event: &Event) -> (Session, Effect) {
         merge_facts(&mut session, event);
     }
     drop_old_runs(&mut session);
-    (session, Effect::Applied)
+    (session, SessionEffect::Applied)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Order {
+pub(crate) enum EventOrder {
     InTime,
     Late,
 }
@@ -81,16 +82,16 @@ pub(crate) enum Order {
 /// Returns the order of an event. The end of a run is never late: no earlier event of its process
 /// can follow it. Nor is the end of the open turn, or the next prompt: if older, the clock was set
 /// back.
-fn order_of(run: &Run, event: &Event) -> Order {
+fn order_of(run: &Run, event: &Event) -> EventOrder {
     let is_goodbye = matches!(
         event.kind,
         EventKind::RunEnded { .. } | EventKind::ProcessGone | EventKind::PaneLeft { .. }
     );
     let is_late = event.at < run.last_at && run.last_at.since(event.at) <= LATE;
     if is_late && !is_goodbye && !is_next_of_turn(&run.turn, event) {
-        Order::Late
+        EventOrder::Late
     } else {
-        Order::InTime
+        EventOrder::InTime
     }
 }
 
@@ -330,7 +331,7 @@ fn is_awaiting_prompt(run: &Run) -> bool {
 }
 
 fn note_end(run: &mut Run, event: &Event) {
-    let end = |reason: &str| Some(Ended { at: event.at, reason: reason.to_owned() });
+    let end = |reason: &str| Some(SessionEnd { at: event.at, reason: reason.to_owned() });
     match &event.kind {
         EventKind::TurnEnded { background_tasks, stop_hook_active, .. } => {
             let is_continued = *stop_hook_active || is_same_turn(run, event);

@@ -5,25 +5,25 @@
 use super::*;
 use crate::agents::hook_wire::{CallContext, HookReader, interpret};
 use crate::ids::{Agent, SessionId, SessionKey};
-use crate::session::event::Facts;
-use crate::session::{Host, State};
+use crate::session::event::EventFacts;
+use crate::session::{RunEnvironment, State};
 use crate::timestamp::Timestamp;
 
-struct Driver {
+struct SessionDriver {
     session: Session,
     now: Timestamp,
     process: ProcessKey,
     changes: Vec<String>,
 }
 
-impl Driver {
-    fn new() -> Driver {
-        Driver::of(Agent::Claude)
+impl SessionDriver {
+    fn new() -> SessionDriver {
+        SessionDriver::of(Agent::Claude)
     }
 
-    fn of(agent: Agent) -> Driver {
+    fn of(agent: Agent) -> SessionDriver {
         let id = SessionId::parse("s").unwrap();
-        Driver {
+        SessionDriver {
             session: Session::new(SessionKey::new(agent, id), Timestamp::from_millis(0)),
             now: Timestamp::from_millis(1_000_000),
             process: ProcessKey { pid: 1, start: 1 },
@@ -53,7 +53,7 @@ impl Driver {
             Some(detail) => format!(" {}", detail.as_str()),
             None => String::new(),
         };
-        let late = if effect == Effect::Late { " (late)" } else { "" };
+        let late = if effect == SessionEffect::Late { " (late)" } else { "" };
         self.changes.push(format!("{word} → {}{detail}{late}", self.session.state().as_str()));
     }
 
@@ -62,7 +62,7 @@ impl Driver {
             agent: self.session.key.agent,
             at: self.now,
             process: self.process,
-            host: Host::default(),
+            host: RunEnvironment::default(),
         }
     }
 
@@ -78,7 +78,7 @@ impl Driver {
             process: self.process,
             name: word.to_owned(),
             agent_id: None,
-            facts: Facts::default(),
+            facts: EventFacts::default(),
             host: None,
             kind,
         };
@@ -112,12 +112,12 @@ impl Driver {
     }
 }
 
-fn run(words: &str) -> Driver {
+fn run(words: &str) -> SessionDriver {
     run_of(Agent::Claude, words)
 }
 
-fn run_of(agent: Agent, words: &str) -> Driver {
-    let mut driver = Driver::of(agent);
+fn run_of(agent: Agent, words: &str) -> SessionDriver {
+    let mut driver = SessionDriver::of(agent);
     words.split_whitespace().for_each(|word| driver.step(word));
     driver
 }
@@ -308,7 +308,7 @@ fn a_sub_agents_dialog_waits_for_the_user_until_that_agent_goes_on() {
 }
 
 /// `Read` of two files, of which `out` needs the user's approval.
-fn read_event(driver: &Driver, name: &str, file: &str) -> Event {
+fn read_event(driver: &SessionDriver, name: &str, file: &str) -> Event {
     let id = if name == "PermissionRequest" {
         String::new()
     } else {
@@ -323,7 +323,7 @@ fn read_event(driver: &Driver, name: &str, file: &str) -> Event {
     interpret(reader.finish().unwrap(), context).unwrap().0
 }
 
-impl Driver {
+impl SessionDriver {
     fn read(&mut self, name: &str, file: &str) -> State {
         self.now = self.now.plus(Duration::from_millis(1));
         let event = read_event(self, name, file);
@@ -427,11 +427,11 @@ fn a_dialog_counts_in_whatever_order_parallel_hooks_arrive() {
     request.at = driver.now;
     driver.read("PostToolUse", "in");
     let (session, effect) = advance(driver.session.clone(), &request);
-    assert_eq!((session.state(), effect), (State::WaitingUser, Effect::Applied));
+    assert_eq!((session.state(), effect), (State::WaitingUser, SessionEffect::Applied));
     // But a request whose call has ended changes nothing any more.
     driver.read("PostToolUse", "out");
     let (session, effect) = advance(driver.session.clone(), &request);
-    assert_eq!((session.state(), effect), (State::Working, Effect::Late));
+    assert_eq!((session.state(), effect), (State::Working, SessionEffect::Late));
 }
 
 #[test]
@@ -596,18 +596,18 @@ fn the_end_of_the_open_turn_is_never_late_nor_is_the_next_prompt() {
     let mut prompt = driver.event("UserPromptSubmit");
     prompt.facts.prompt_id = Some("next".to_owned());
     let (session, effect) = advance(driver.session.clone(), &prompt);
-    assert_eq!((session.state(), effect), (State::Working, Effect::Applied));
+    assert_eq!((session.state(), effect), (State::Working, SessionEffect::Applied));
     // The same prompt again is an echo, and so is its end.
     driver.step("UserPromptSubmit");
     assert_eq!(driver.session.state(), State::Completed);
     let end = driver.event("Stop");
-    assert_eq!(advance(driver.session.clone(), &end).1, Effect::Late);
+    assert_eq!(advance(driver.session.clone(), &end).1, SessionEffect::Late);
     // A late end of an older turn does not end the running one.
     let driver = run("UserPromptSubmit PreToolUse.Bash ~5s");
     let mut end = driver.event("Stop");
     end.facts.prompt_id = Some("before".to_owned());
     let (session, effect) = advance(driver.session.clone(), &end);
-    assert_eq!((session.state(), effect), (State::Working, Effect::Late));
+    assert_eq!((session.state(), effect), (State::Working, SessionEffect::Late));
 }
 
 #[test]
@@ -661,7 +661,7 @@ fn speech_of_the_turn_is_kept_even_from_a_late_event() {
         speak: Some(SpeakCall { at: event.at, prompt_id: None, outcome: SpeakOutcome::Spoken }),
     };
     let (session, effect) = advance(driver.session.clone(), &event);
-    assert_eq!((session.runs[0].turn.speaks.len(), effect), (1, Effect::Late));
+    assert_eq!((session.runs[0].turn.speaks.len(), effect), (1, SessionEffect::Late));
     event.agent_id = Some("a".into());
     let (session, _) = advance(driver.session.clone(), &event);
     assert!(session.runs[0].turn.speaks.is_empty(), "a sub-agent's speech is not the agent's");
@@ -713,7 +713,7 @@ fn the_plugin_is_remembered_whichever_registration_came_first() {
     let plugin = crate::session::Plugin { root: "/opt/tb".into(), by_plugin_dir: true, gate: None };
     let mut driver = run("SessionStart.startup");
     let mut twin = driver.event("SessionStart.startup");
-    twin.host = Some(Host { plugin: Some(plugin.clone()), ..Host::default() });
+    twin.host = Some(RunEnvironment { plugin: Some(plugin.clone()), ..RunEnvironment::default() });
     note_twin(&mut driver.session, &twin);
     assert_eq!(driver.session.runs[0].host.plugin, Some(plugin.clone()));
     driver.step("UserPromptSubmit");
@@ -724,7 +724,8 @@ fn the_plugin_is_remembered_whichever_registration_came_first() {
 fn what_a_later_hook_finds_around_it_is_what_is_known_of_the_run() {
     let driver = run("SessionStart.startup");
     let mut event = driver.event("UserPromptSubmit");
-    event.host = Some(Host { entrypoint: Some("cli".into()), ..Host::default() });
+    event.host =
+        Some(RunEnvironment { entrypoint: Some("cli".into()), ..RunEnvironment::default() });
     let (session, _) = advance(driver.session.clone(), &event);
     assert!(session.runs[0].host.is_interactive());
     // An observer reports no host.
@@ -746,7 +747,7 @@ fn the_other_live_processes_of_a_session_are_looked_for() {
     assert_eq!(pids(9), [1, 2, 4]);
 }
 
-fn spoken_in(driver: &mut Driver, prompt_id: &str) {
+fn spoken_in(driver: &mut SessionDriver, prompt_id: &str) {
     let mut event = driver.event("PostToolUse.Skill");
     let call = SpeakCall {
         at: driver.now,
@@ -760,7 +761,7 @@ fn spoken_in(driver: &mut Driver, prompt_id: &str) {
 /// The hook of the new turn's prompt was killed: its speech is recognised by its id.
 #[test]
 fn a_turn_that_is_known_by_its_end_alone_keeps_its_own_speech_and_no_other() {
-    let stop = |driver: &Driver, id: &str| {
+    let stop = |driver: &SessionDriver, id: &str| {
         let mut event = driver.event("Stop");
         event.kind = EventKind::StopBlocked { answer: None };
         event.facts.prompt_id = Some(id.to_owned());
@@ -802,11 +803,11 @@ fn a_typed_speak_command_is_speech_of_its_turn() {
 /// X8, X9: a Stop that the gate has blocked is not the end of the turn.
 #[test]
 fn a_blocked_stop_leaves_the_turn_open_and_remembers_that_it_was_blocked() {
-    let mut driver = Driver::new();
+    let mut driver = SessionDriver::new();
     for word in ["SessionStart.startup", "UserPromptSubmit"] {
         driver.step(word);
     }
-    let blocked = |driver: &Driver| {
+    let blocked = |driver: &SessionDriver| {
         let kind = EventKind::StopBlocked { answer: Some("x".into()) };
         Event { kind, ..driver.event("Stop") }
     };
@@ -848,7 +849,7 @@ fn speech_counts_for_its_own_turn_alone() {
 
 #[test]
 fn a_turn_may_begin_before_its_prompt_is_known() {
-    let mut driver = Driver::new();
+    let mut driver = SessionDriver::new();
     driver.step("TurnStarted");
     let turn = driver.session.runs[0].turn.clone();
     assert_eq!(driver.session.state(), State::Working);
@@ -923,7 +924,7 @@ fn a_permission_request_of_codex_belongs_to_the_call_with_its_command() {
 fn a_codex_turn_ends_once_whichever_road_tells_it() {
     let driver = run_of(Agent::Codex, "UserPromptSubmit Stop +0.5s");
     let (session, effect) = advance(driver.session.clone(), &driver.event("Stop"));
-    assert_eq!((session, effect), (driver.session, Effect::Ignored));
+    assert_eq!((session, effect), (driver.session, SessionEffect::Ignored));
     // Another hook has continued the agent: the same turn ends again, and keeps its prompt.
     let driver = run_of(Agent::Codex, "UserPromptSubmit Stop PreToolUse-Bash Stop");
     assert_eq!(driver.session.detail(), Some(&Detail::Ok));
@@ -931,14 +932,14 @@ fn a_codex_turn_ends_once_whichever_road_tells_it() {
 }
 
 /// The prompt of an addition, as Claude Code 2.1.326 sends it: with the id of the running turn.
-fn typed(driver: &mut Driver, text: &str) {
+fn typed(driver: &mut SessionDriver, text: &str) {
     driver.now = driver.now.plus(Duration::from_secs(1));
     let mut event = driver.event("UserPromptSubmit");
     event.kind = EventKind::PromptSubmitted { prompt: text.to_owned() };
     driver.session = advance(driver.session.clone(), &event).0;
 }
 
-fn turn_of(driver: &Driver) -> Turn {
+fn turn_of(driver: &SessionDriver) -> Turn {
     driver.session.runs[0].turn.clone()
 }
 

@@ -5,8 +5,8 @@
 
 use crate::ids::SessionKey;
 use crate::session::Session;
-use crate::session::claim::{Claim, Verdict};
-use crate::session::event::{Event, EventKind, Facts, ProcessKey};
+use crate::session::duplicate_events::{Occurrence, SeenEvent};
+use crate::session::event::{Event, EventFacts, EventKind, ProcessKey};
 use crate::session::turn_record::TurnRecord;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,8 +41,8 @@ impl PendingTurn {
         &self.record.session
     }
 
-    pub fn claim(&self) -> Claim {
-        Claim { payload: self.payload, origin: self.origin.clone() }
+    pub fn claim(&self) -> SeenEvent {
+        SeenEvent { payload: self.payload, origin: self.origin.clone() }
     }
 
     /// Returns the work that is left, and counts the event in the session's claims. The session is
@@ -52,7 +52,7 @@ impl PendingTurn {
             if !self.is_blocked_in_vain(session) {
                 return Completion::Done;
             }
-        } else if session.claims.claim(self.claim()) == Verdict::Twin {
+        } else if session.claims.note(self.claim()) == Occurrence::Duplicate {
             return Completion::Done;
         }
         Completion::Complete { event: self.event_for(session).map(Box::new) }
@@ -91,7 +91,7 @@ impl PendingTurn {
             process: self.agent,
             name: self.event.clone(),
             agent_id: None,
-            facts: Facts {
+            facts: EventFacts {
                 cwd: record.cwd.clone(),
                 transcript_path: self.transcript_path.clone(),
                 permission_mode: record.permission_mode.clone(),

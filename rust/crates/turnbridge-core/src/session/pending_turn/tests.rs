@@ -17,7 +17,7 @@ fn event(at: i64, kind: EventKind) -> Event {
         process: AGENT,
         name: "Stop".to_owned(),
         agent_id: None,
-        facts: Facts { prompt_id: Some("p".to_owned()), ..Facts::default() },
+        facts: EventFacts { prompt_id: Some("p".to_owned()), ..EventFacts::default() },
         host: None,
         kind,
     }
@@ -76,7 +76,7 @@ fn a_session_that_has_come_further_keeps_its_state() {
 #[test]
 fn what_the_other_registration_has_dealt_with_is_done() {
     let mut session = at_work();
-    session.claims.claim(Claim { payload: 99, origin: "settings".to_owned() });
+    session.claims.note(SeenEvent { payload: 99, origin: "settings".to_owned() });
     assert_eq!(pending(2).complete(&mut session), Completion::Done);
 }
 
@@ -84,12 +84,12 @@ fn what_the_other_registration_has_dealt_with_is_done() {
 fn a_turn_that_the_gate_held_without_saying_so_has_ended() {
     let blocked = event(2, EventKind::StopBlocked { answer: Some("done".to_owned()) });
     let mut session = advance(at_work(), &blocked).0;
-    session.claims.claim(pending(2).claim());
+    session.claims.note(pending(2).claim());
     assert!(applies(pending(2).complete(&mut session)));
     // The hook did report it, and the agent continued.
     let agent = EventKind::ToolStarting { call: Default::default(), skill: None, server: None };
     let mut session = advance(at_work(), &blocked).0;
-    session.claims.claim(pending(2).claim());
+    session.claims.note(pending(2).claim());
     session = advance(session, &event(3, agent)).0;
     assert_eq!(pending(2).complete(&mut session), Completion::Done);
 }

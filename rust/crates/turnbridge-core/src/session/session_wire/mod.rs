@@ -8,10 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::gate::speak::{SpeakCall, SpeakOutcome};
 use crate::ids::SessionKey;
-use crate::session::claim::Claim;
+use crate::session::duplicate_events::SeenEvent;
 use crate::session::event::ProcessKey;
 use crate::session::{
-    Activity, Addition, Detail, Ended, Host, OpenCall, Plugin, Prompt, Run, Session, Turn, Wait,
+    Activity, Addition, Detail, OpenCall, Plugin, Prompt, Run, RunEnvironment, Session, SessionEnd,
+    Turn, Wait,
 };
 use crate::timestamp::Timestamp;
 use crate::version_wire::VERSION;
@@ -180,7 +181,7 @@ pub fn write_session(session: &Session) -> Vec<u8> {
         model: session.model.clone(),
         sequence: session.sequence,
         runs: session.runs.iter().map(run_to_wire).collect(),
-        claims: session.claims.iter().map(claim_to_wire).collect(),
+        claims: session.claims.iter().map(seen_event_to_wire).collect(),
     };
     // A struct of strings and numbers always serialises; an empty file would read as absent.
     serde_json::to_vec(&file).unwrap_or_default()
@@ -209,7 +210,7 @@ pub fn read_session(bytes: &[u8]) -> Option<Session> {
         model: file.model,
         sequence: file.sequence,
         runs: file.runs.into_iter().filter_map(run_from_wire).collect(),
-        claims: file.claims.iter().filter_map(|claim| claim_from_wire(claim)).collect(),
+        claims: file.claims.iter().filter_map(|claim| seen_event_from_wire(claim)).collect(),
     })
 }
 
@@ -267,7 +268,7 @@ fn run_from_wire(file: RunFile) -> Option<Run> {
         sequence: file.sequence,
         turn: turn_from_wire(file.turn),
         background_tasks: file.background_tasks,
-        host: Host {
+        host: RunEnvironment {
             origin: file.origin,
             entrypoint: file.entrypoint,
             project_dir: file.project_dir,
@@ -280,7 +281,9 @@ fn run_from_wire(file: RunFile) -> Option<Run> {
             env: file.env,
         },
         ended: match file.ended {
-            Some(ended) => Some(Ended { at: Timestamp::parse(&ended.at)?, reason: ended.reason }),
+            Some(ended) => {
+                Some(SessionEnd { at: Timestamp::parse(&ended.at)?, reason: ended.reason })
+            }
             None => None,
         },
     })
@@ -355,14 +358,14 @@ fn addition_from_wire(file: AdditionFile) -> Addition {
     Addition { prompt, is_read: file.is_read }
 }
 
-fn claim_to_wire(claim: &Claim) -> String {
+fn seen_event_to_wire(claim: &SeenEvent) -> String {
     format!("{:016x} {}", claim.payload, claim.origin)
 }
 
-fn claim_from_wire(text: &str) -> Option<Claim> {
+fn seen_event_from_wire(text: &str) -> Option<SeenEvent> {
     let (payload, origin) = text.split_once(' ')?;
     let payload = u64::from_str_radix(payload, 16).ok()?;
-    Some(Claim { payload, origin: origin.to_owned() })
+    Some(SeenEvent { payload, origin: origin.to_owned() })
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use crate::session::advance::advance;
 fn a_busy_session() -> Session {
     let key = SessionKey::of("claude", "825c8529-ee09-4cb8-8902-dd785b12ca0a").unwrap();
     let mut session = Session::new(key, Timestamp::from_millis(1_000));
-    session.claims.claim(Claim { payload: 0xabc, origin: "plugin".into() });
+    session.claims.note(SeenEvent { payload: 0xabc, origin: "plugin".into() });
     let payloads = [
         include_str!("../../../testdata/claude/hooks/SessionStart.startup.json"),
         include_str!("../../../testdata/claude/hooks/UserPromptSubmit.json"),
@@ -19,7 +19,7 @@ fn a_busy_session() -> Session {
             agent: Agent::Claude,
             at: Timestamp::from_millis(2_000 + index as i64),
             process: ProcessKey { pid: 42, start: 4_242 },
-            host: Host {
+            host: RunEnvironment {
                 origin: "plugin".into(),
                 entrypoint: Some("cli".into()),
                 project_dir: Some("/home/user/project".into()),
@@ -49,7 +49,8 @@ fn a_session_file_reads_back_as_the_same_session() {
     let session = a_busy_session();
     assert_eq!(read_session(&write_session(&session)), Some(session.clone()));
     let mut ended = session;
-    ended.runs[0].ended = Some(Ended { at: Timestamp::from_millis(3), reason: "other".into() });
+    ended.runs[0].ended =
+        Some(SessionEnd { at: Timestamp::from_millis(3), reason: "other".into() });
     let failed = Detail::Failed { error: "rate_limit".into() };
     ended.runs[0].activity = Activity::Completed(Some(failed));
     ended.runs[0].calls.push(OpenCall {

@@ -8,13 +8,13 @@
 use super::fence::Fence;
 
 /// The lines of a text, parsed once.
-pub(super) struct Layout<'a> {
+pub(super) struct TextLayout<'a> {
     pub text: &'a str,
-    lines: Vec<Line>,
+    lines: Vec<TextLine>,
     fences: Vec<Fence>,
 }
 
-struct Line {
+struct TextLine {
     start: usize,
     /// Characters as sent, its end included.
     cost: usize,
@@ -36,24 +36,25 @@ pub(super) enum Filling {
 
 /// The places between lines, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum BreakPoint {
     BlankLine,
     OutsideFence,
     LineEnd,
 }
 
-const PLACES: [Place; 3] = [Place::BlankLine, Place::OutsideFence, Place::LineEnd];
+const BREAK_POINTS: [BreakPoint; 3] =
+    [BreakPoint::BlankLine, BreakPoint::OutsideFence, BreakPoint::LineEnd];
 
-impl<'a> Layout<'a> {
-    pub fn new(text: &'a str) -> Layout<'a> {
-        let mut layout = Layout { text, lines: Vec::new(), fences: Vec::new() };
+impl<'a> TextLayout<'a> {
+    pub fn new(text: &'a str) -> TextLayout<'a> {
+        let mut layout = TextLayout { text, lines: Vec::new(), fences: Vec::new() };
         let mut start = 0;
         let mut open: Option<usize> = None;
         for line in text.split_inclusive('\n') {
             let bare = line.trim_end_matches(['\n', '\r']);
             let is_blank = bare.trim().is_empty();
             let is_under_heading = layout.lines.last().is_some_and(|line| line.is_heading);
-            layout.lines.push(Line {
+            layout.lines.push(TextLine {
                 start,
                 cost: line.chars().map(cost).sum(),
                 is_blank,
@@ -101,14 +102,16 @@ impl<'a> Layout<'a> {
                 return self.text.len();
             }
             if used + self.closing_cost(index + 1) <= room {
-                for (place, best) in PLACES.iter().zip(&mut best) {
-                    if self.is_place(*place, index + 1) && (has_text || *place == Place::LineEnd) {
+                for (place, best) in BREAK_POINTS.iter().zip(&mut best) {
+                    if self.is_place(*place, index + 1)
+                        && (has_text || *place == BreakPoint::LineEnd)
+                    {
                         *best = Some((index + 1, used));
                     }
                 }
             }
         }
-        for (place, best) in PLACES.into_iter().zip(&best) {
+        for (place, best) in BREAK_POINTS.into_iter().zip(&best) {
             let Some((next, used)) = *best else { continue };
             let may_be_short = filling == Filling::Blocks || self.lines[next].is_row;
             if used >= room / 2 || (may_be_short && self.next_unit_fits(place, next, room)) {
@@ -144,7 +147,7 @@ impl<'a> Layout<'a> {
         let mut after_blank = None;
         let mut between_letters = (from > start).then_some(from);
         let mut anywhere = from;
-        let mut previous = Neighbours::default();
+        let mut previous = CutContext::default();
         for (index, c) in self.text[from..self.end(line)].char_indices() {
             let at = from + index;
             if used > room {
@@ -165,18 +168,18 @@ impl<'a> Layout<'a> {
         after_blank.or(between_letters).unwrap_or(anywhere)
     }
 
-    fn is_place(&self, place: Place, next: usize) -> bool {
+    fn is_place(&self, place: BreakPoint, next: usize) -> bool {
         let (line, next) = (&self.lines[next - 1], &self.lines[next]);
         let is_between_blocks = next.fence.is_none() && !line.is_heading;
         match place {
-            Place::BlankLine => is_between_blocks && line.is_blank && !next.is_blank,
-            Place::OutsideFence => is_between_blocks,
-            Place::LineEnd => true,
+            BreakPoint::BlankLine => is_between_blocks && line.is_blank && !next.is_blank,
+            BreakPoint::OutsideFence => is_between_blocks,
+            BreakPoint::LineEnd => true,
         }
     }
 
     /// Returns whether the text from `next` to the next place of its kind fits in one message.
-    fn next_unit_fits(&self, place: Place, next: usize, room: usize) -> bool {
+    fn next_unit_fits(&self, place: BreakPoint, next: usize, room: usize) -> bool {
         let mut used =
             self.lines[next].fence.map_or(0, |fence| characters(&self.fences[fence].opening));
         for index in next..self.lines.len() {
@@ -243,13 +246,13 @@ fn cost_up_to(text: &str, limit: usize) -> usize {
 
 /// The characters before a possible cut, as far as they decide whether it is allowed.
 #[derive(Default)]
-struct Neighbours {
+struct CutContext {
     last: Option<char>,
     /// Flags are pairs of letters.
     has_half_a_flag: bool,
 }
 
-impl Neighbours {
+impl CutContext {
     fn pass(&mut self, c: char) {
         self.has_half_a_flag = is_flag_letter(c) && !self.has_half_a_flag;
         self.last = Some(c);

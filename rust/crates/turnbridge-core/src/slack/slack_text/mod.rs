@@ -9,7 +9,7 @@
 mod cut;
 mod fence;
 
-use cut::{Filling, Layout};
+use cut::{Filling, TextLayout};
 
 /// The longest message, counted in characters as sent: escapes, number and fences included.
 pub const MAX_TEXT: usize = 3_800;
@@ -20,7 +20,7 @@ const SOMETHING: &str = "…";
 /// A message. Its piece of the original is `markdown` without its first `added_before` and last
 /// `added_after` bytes; the pieces in order are the original.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
+pub struct MessagePart {
     /// For Slack's `text`: `markdown`, escaped.
     pub text: String,
     /// For the `markdown` block.
@@ -29,15 +29,15 @@ pub struct Part {
     pub added_after: usize,
 }
 
-impl Part {
+impl MessagePart {
     /// Returns the piece of the original, white space included.
     pub fn original(&self) -> &str {
         &self.markdown[self.added_before..self.markdown.len() - self.added_after]
     }
 
-    fn new(before: &str, piece: &str, after: &str) -> Part {
+    fn new(before: &str, piece: &str, after: &str) -> MessagePart {
         let markdown = format!("{before}{piece}{after}");
-        Part {
+        MessagePart {
             text: escape(&markdown),
             markdown,
             added_before: before.len(),
@@ -64,8 +64,8 @@ pub fn escape(text: &str) -> String {
 /// Returns the parent of a thread, which is never numbered and contains as much of the prompt as
 /// fits, and the parts that continue it. The caller replaces a prompt without visible characters;
 /// here it would become `…`.
-pub fn split_prompt(prompt: &str) -> (Part, Vec<Part>) {
-    let layout = Layout::new(prompt);
+pub fn split_prompt(prompt: &str) -> (MessagePart, Vec<MessagePart>) {
+    let layout = TextLayout::new(prompt);
     let mut end = layout.cut(0, MAX_TEXT, Filling::Most);
     if is_blank(&prompt[..end]) {
         end = layout.cut(0, MAX_TEXT - SOMETHING.chars().count(), Filling::Most);
@@ -74,11 +74,11 @@ pub fn split_prompt(prompt: &str) -> (Part, Vec<Part>) {
 }
 
 /// Returns the parts of an answer, numbered `(2/5)` if there are several; none for an empty text.
-pub fn split_answer(text: &str) -> Vec<Part> {
-    split_from(&Layout::new(text), 0)
+pub fn split_answer(text: &str) -> Vec<MessagePart> {
+    split_from(&TextLayout::new(text), 0)
 }
 
-fn split_from(layout: &Layout<'_>, start: usize) -> Vec<Part> {
+fn split_from(layout: &TextLayout<'_>, start: usize) -> Vec<MessagePart> {
     let text = layout.text;
     if start == text.len() {
         return Vec::new();
@@ -98,7 +98,7 @@ fn split_from(layout: &Layout<'_>, start: usize) -> Vec<Part> {
         .unwrap_or_default()
 }
 
-fn ends(layout: &Layout<'_>, start: usize, room: usize) -> Vec<usize> {
+fn ends(layout: &TextLayout<'_>, start: usize, room: usize) -> Vec<usize> {
     let mut ends = Vec::new();
     let mut at = start;
     while at < layout.text.len() {
@@ -108,7 +108,7 @@ fn ends(layout: &Layout<'_>, start: usize, room: usize) -> Vec<usize> {
     ends
 }
 
-fn number(layout: &Layout<'_>, start: usize, ends: &[usize]) -> Vec<Part> {
+fn number(layout: &TextLayout<'_>, start: usize, ends: &[usize]) -> Vec<MessagePart> {
     let starts = std::iter::once(&start).chain(ends);
     let pieces = starts.zip(ends).enumerate();
     pieces
@@ -116,7 +116,12 @@ fn number(layout: &Layout<'_>, start: usize, ends: &[usize]) -> Vec<Part> {
         .collect()
 }
 
-fn part(layout: &Layout<'_>, from: usize, to: usize, number: Option<(usize, usize)>) -> Part {
+fn part(
+    layout: &TextLayout<'_>,
+    from: usize,
+    to: usize,
+    number: Option<(usize, usize)>,
+) -> MessagePart {
     let piece = &layout.text[from..to];
     let reopened = layout.reopening(from);
     let mut before = match number {
@@ -128,7 +133,7 @@ fn part(layout: &Layout<'_>, from: usize, to: usize, number: Option<(usize, usiz
         None => String::new(),
     };
     before.push_str(reopened);
-    Part::new(&before, piece, &layout.closing(to))
+    MessagePart::new(&before, piece, &layout.closing(to))
 }
 
 /// Returns the number with a blank line after it: a list that does not begin with 1, a table and

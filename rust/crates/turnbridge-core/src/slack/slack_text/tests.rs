@@ -1,7 +1,7 @@
 use super::*;
 
 /// Every part with the added text in brackets; long runs of one character are counted.
-fn show(parts: &[Part]) -> String {
+fn show(parts: &[MessagePart]) -> String {
     let mut shown = String::new();
     for part in parts {
         let end = part.markdown.len() - part.added_after;
@@ -36,7 +36,7 @@ fn answer(text: &str) -> String {
 fn prompt(text: &str) -> String {
     let (parent, rest) = split_prompt(text);
     let all: Vec<_> = std::iter::once(parent.clone()).chain(rest.clone()).collect();
-    assert_eq!(all.iter().map(Part::original).collect::<String>(), text);
+    assert_eq!(all.iter().map(MessagePart::original).collect::<String>(), text);
     show(&all)
 }
 
@@ -222,14 +222,14 @@ fn line_ends_of_windows_are_not_torn_apart() {
 
 #[test]
 fn slv_33_36_nothing_is_lost_whatever_the_text() {
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut random = SlackTextRng(0x9e37_79b9_7f4a_7c15);
     for _ in 0..2_000 {
         let text = random.text(NASTY);
         let parts = split_answer(&text);
         check(&text, &parts);
         let (parent, rest) = split_prompt(&text);
         let all = std::iter::once(&parent).chain(&rest);
-        assert_eq!(all.map(Part::original).collect::<String>(), text);
+        assert_eq!(all.map(MessagePart::original).collect::<String>(), text);
         assert!(parent.text.chars().count() <= MAX_TEXT && !is_blank(&parent.markdown));
         check_each(&rest);
     }
@@ -237,7 +237,7 @@ fn slv_33_36_nothing_is_lost_whatever_the_text() {
 
 #[test]
 fn few_messages_are_used_and_their_fences_are_whole() {
-    let mut random = Random(7);
+    let mut random = SlackTextRng(7);
     for _ in 0..1_000 {
         let text = random.text(TAME);
         let parts = split_answer(&text);
@@ -269,14 +269,14 @@ fn a_huge_text_takes_time_in_proportion() {
 }
 
 #[track_caller]
-fn check(text: &str, parts: &[Part]) {
-    assert_eq!(parts.iter().map(Part::original).collect::<String>(), text);
+fn check(text: &str, parts: &[MessagePart]) {
+    assert_eq!(parts.iter().map(MessagePart::original).collect::<String>(), text);
     check_each(parts);
 }
 
 /// Every message can be sent, and the added text is allowed.
 #[track_caller]
-fn check_each(parts: &[Part]) {
+fn check_each(parts: &[MessagePart]) {
     let mut is_cut_in_fence = None;
     for (index, part) in parts.iter().enumerate() {
         assert_eq!(part.text, escape(&part.markdown));
@@ -314,9 +314,9 @@ fn check_each(parts: &[Part]) {
 }
 
 /// Xorshift: the same texts every time.
-struct Random(u64);
+struct SlackTextRng(u64);
 
-impl Random {
+impl SlackTextRng {
     fn below(&mut self, limit: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;

@@ -38,7 +38,7 @@ struct Mark {
 
 /// When this machine was first set to listen for replies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Begun {
+pub struct ListeningStart {
     pub wanted: SlackTs,
     pub newest_thread: Option<SlackTs>,
 }
@@ -59,7 +59,7 @@ pub enum MarkChange {
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ThreadMarks {
-    begun: Option<Begun>,
+    begun: Option<ListeningStart>,
     since: Option<SlackTs>,
     threads: BTreeMap<ThreadKey, Mark>,
 }
@@ -68,7 +68,7 @@ impl ThreadMarks {
     pub fn apply(&mut self, change: MarkChange) {
         match change {
             MarkChange::Begun { wanted, newest_thread } => {
-                self.begun = Some(Begun { wanted, newest_thread });
+                self.begun = Some(ListeningStart { wanted, newest_thread });
             }
             MarkChange::Since { ts } => self.since = Some(ts),
             MarkChange::Taken { thread, ts } => {
@@ -86,7 +86,7 @@ impl ThreadMarks {
         }
     }
 
-    pub fn begun(&self) -> Option<Begun> {
+    pub fn begun(&self) -> Option<ListeningStart> {
         self.begun
     }
 
@@ -126,7 +126,8 @@ impl ThreadMarks {
     fn begin(&self, thread: &ThreadKey) -> SlackTs {
         let zero = SlackTs::from_micros(0);
         let parent = SlackTs::parse(&thread.thread_ts).unwrap_or(zero);
-        let is_younger = |begun: Begun| begun.newest_thread.is_none_or(|newest| parent > newest);
+        let is_younger =
+            |begun: ListeningStart| begun.newest_thread.is_none_or(|newest| parent > newest);
         if self.begun.is_some_and(is_younger) {
             return parent;
         }
@@ -136,8 +137,10 @@ impl ThreadMarks {
     /// Returns all marks as changes that restore them.
     pub fn changes(&self) -> Vec<MarkChange> {
         let begun = self.begun.into_iter();
-        let begun = begun
-            .map(|Begun { wanted, newest_thread }| MarkChange::Begun { wanted, newest_thread });
+        let begun = begun.map(|ListeningStart { wanted, newest_thread }| MarkChange::Begun {
+            wanted,
+            newest_thread,
+        });
         let since = begun.chain(self.since.into_iter().map(|ts| MarkChange::Since { ts }));
         let threads = self.threads.iter().flat_map(|(thread, mark)| {
             let read = mark.read_to.map(|ts| MarkChange::ReadTo { thread: thread.clone(), ts });

@@ -104,15 +104,15 @@ fn a_thread_that_came_after_the_wish_to_listen_counts_whole_whatever_the_clock_s
 #[test]
 fn every_reply_is_accepted_exactly_once_in_whatever_order_it_is_heard_asked_for_and_killed() {
     for seed in 1..150_u64 {
-        let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-        let mut model = Model::default();
+        let mut rng = ThreadMarksRng(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        let mut model = MarksModel::default();
         for step in 0..120 {
-            match dice.roll(6) {
-                0 | 1 => model.said.push(1_100 + step * 20 + dice.roll(7)),
-                2 => model.hear(&mut dice),
-                3 => model.ask(&mut dice),
+            match rng.roll(6) {
+                0 | 1 => model.said.push(1_100 + step * 20 + rng.roll(7)),
+                2 => model.hear(&mut rng),
+                3 => model.ask(&mut rng),
                 // The socket works and the polling fails for weeks: only `taken` grows.
-                4 => (0..dice.roll(4)).for_each(|_| model.hear(&mut dice)),
+                4 => (0..rng.roll(4)).for_each(|_| model.hear(&mut rng)),
                 _ => model.is_killed = true,
             }
             model.come_back();
@@ -128,7 +128,7 @@ fn every_reply_is_accepted_exactly_once_in_whatever_order_it_is_heard_asked_for_
 }
 
 #[derive(Default)]
-struct Model {
+struct MarksModel {
     said: Vec<u64>,
     /// Every acceptance, in order.
     accepted: Vec<u64>,
@@ -138,11 +138,11 @@ struct Model {
     is_killed: bool,
 }
 
-impl Model {
+impl MarksModel {
     /// Writes the reply's file, then its line. After a kill in between, the start finds the file.
-    fn accept(&mut self, seconds: u64, dice: &mut Dice) {
+    fn accept(&mut self, seconds: u64, rng: &mut ThreadMarksRng) {
         self.accepted.push(seconds);
-        if dice.roll(9) == 0 {
+        if rng.roll(9) == 0 {
             self.is_killed = true;
             return;
         }
@@ -154,31 +154,31 @@ impl Model {
         self.marks.apply(change);
     }
 
-    fn hear(&mut self, dice: &mut Dice) {
+    fn hear(&mut self, rng: &mut ThreadMarksRng) {
         if self.said.is_empty() || self.is_killed {
             return;
         }
         // Slack delivers the messages of the last minutes again.
         let recent = self.said.len().min(4) as u64;
-        let seconds = self.said[self.said.len() - 1 - dice.roll(recent) as usize];
+        let seconds = self.said[self.said.len() - 1 - rng.roll(recent) as usize];
         let is_in_inbox = self.accepted.contains(&seconds);
         if !self.marks.is_taken(&thread(), at(seconds)) && !is_in_inbox {
-            self.accept(seconds, dice);
+            self.accept(seconds, rng);
         }
     }
 
-    fn ask(&mut self, dice: &mut Dice) {
+    fn ask(&mut self, rng: &mut ThreadMarksRng) {
         let from = self.marks.asked_from(&thread());
         let mut found: Vec<u64> = self.said.iter().copied().filter(|it| at(*it) > from).collect();
         found.sort_unstable();
         let Some(newest) = found.last().copied() else { return };
         for seconds in found {
-            if self.is_killed || dice.roll(30) == 0 {
+            if self.is_killed || rng.roll(30) == 0 {
                 // Killed, or a reply could not be stored: the mark stays.
                 return;
             }
             if !self.marks.is_known(&thread(), at(seconds)) {
-                self.accept(seconds, dice);
+                self.accept(seconds, rng);
             }
         }
         if !self.is_killed {
@@ -198,7 +198,7 @@ impl Model {
     }
 
     fn ask_to_the_end(&mut self) {
-        let mut calm = Dice(u64::MAX);
+        let mut calm = ThreadMarksRng(u64::MAX);
         for _ in 0..20 {
             self.come_back();
             self.ask(&mut calm);
@@ -206,9 +206,9 @@ impl Model {
     }
 }
 
-struct Dice(u64);
+struct ThreadMarksRng(u64);
 
-impl Dice {
+impl ThreadMarksRng {
     fn roll(&mut self, sides: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;

@@ -1,7 +1,7 @@
 //! Writes the property list of a launch agent (SLV-89..96).
 
 use super::xml::{escape, unescape};
-use super::{Environment, Job, Unwritable, check};
+use super::{EnvironmentVariables, Job, Unwritable, check};
 
 pub const LABEL: &str = "dev.turnbridge.daemon";
 
@@ -55,7 +55,7 @@ fn string(text: &str) -> String {
 }
 
 /// Returns the variables in a list of `render`. Of another list it may return anything.
-pub fn environment_in(definition: &str) -> Environment {
+pub fn environment_in(definition: &str) -> EnvironmentVariables {
     let lines = definition.lines().map(str::trim).skip_while(|line| *line != ENVIRONMENT).skip(2);
     let lines: Vec<_> = lines.take_while(|line| *line != "</dict>").collect();
     let variable = |pair: &[&str]| {

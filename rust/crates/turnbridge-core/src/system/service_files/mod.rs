@@ -12,7 +12,7 @@ mod xml;
 use std::fmt;
 
 /// Names and values, in the order in which they are written.
-pub type Environment = Vec<(String, String)>;
+pub type EnvironmentVariables = Vec<(String, String)>;
 
 /// The program to run, and to restart whenever it ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct Job {
     /// The absolute path.
     pub program: String,
     pub arguments: Vec<String>,
-    pub environment: Environment,
+    pub environment: EnvironmentVariables,
 }
 
 /// A value that the format cannot represent.

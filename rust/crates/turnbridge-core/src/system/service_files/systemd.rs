@@ -13,7 +13,7 @@
 //! - `UMask`: files of a project have the mode that they have elsewhere. Turnbridge's files are
 //!   private without it.
 
-use super::{Environment, Job, Unwritable, refuse_if};
+use super::{EnvironmentVariables, Job, Unwritable, refuse_if};
 
 pub const UNIT: &str = "turnbridge.service";
 
@@ -85,7 +85,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// Returns the variables in a unit of `render`. Of another unit it may return anything.
-pub fn environment_in(definition: &str) -> Environment {
+pub fn environment_in(definition: &str) -> EnvironmentVariables {
     let variable = |line: &str| {
         let word = unquoted(line.strip_prefix("Environment=")?).replace("%%", "%");
         word.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()))

@@ -4,7 +4,7 @@ use super::automount_root;
 
 /// The environment of a program without a login shell: it lacks the user's profile variables.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Environment {
+pub struct WslEnvironment {
     pub home: String,
     path: String,
     claude_config_dir: Option<String>,
@@ -12,15 +12,15 @@ pub struct Environment {
     xdg_state_home: Option<String>,
 }
 
-impl Environment {
+impl WslEnvironment {
     /// Returns `None` if it contains no home.
-    pub fn parse(printed: &str) -> Option<Environment> {
+    pub fn parse(printed: &str) -> Option<WslEnvironment> {
         let value = |name: &str| {
             let mut lines = printed.lines();
             lines.find_map(|line| line.strip_prefix(name)?.strip_prefix('=')).map(str::to_owned)
         };
         let folder = |name: &str| value(name).filter(|path| path.starts_with('/'));
-        Some(Environment {
+        Some(WslEnvironment {
             home: folder("HOME")?.trim_end_matches('/').to_owned(),
             path: value("PATH").unwrap_or_default(),
             claude_config_dir: folder("CLAUDE_CONFIG_DIR"),
@@ -94,30 +94,31 @@ mod tests {
 
     #[test]
     fn homes_are_the_usual_ones_unless_a_variable_says_otherwise() {
-        let plain = Environment::parse("SHELL=/bin/sh\nHOME=/home/kim\nPATH=/usr/bin\n").unwrap();
+        let plain =
+            WslEnvironment::parse("SHELL=/bin/sh\nHOME=/home/kim\nPATH=/usr/bin\n").unwrap();
         assert_eq!(plain.claude_settings(), "/home/kim/.claude/settings.json");
         assert_eq!(plain.codex_config(), "/home/kim/.codex/config.toml");
         assert_eq!(plain.state_dir(), "/home/kim/.local/state/turnbridge");
         let moved =
             "HOME=/root\nCLAUDE_CONFIG_DIR=/srv/claude/\nCODEX_HOME=/srv/x\nXDG_STATE_HOME=/s\n";
-        let moved = Environment::parse(moved).unwrap();
+        let moved = WslEnvironment::parse(moved).unwrap();
         assert_eq!(moved.claude_settings(), "/srv/claude/settings.json");
         assert_eq!(moved.codex_home(), "/srv/x");
         assert_eq!(moved.state_dir(), "/s/turnbridge");
         // A path of Windows has no meaning there.
         let relative =
-            Environment::parse("HOME=/h\nCODEX_HOME=C:\\x\nCLAUDE_CONFIG_DIR=\n").unwrap();
+            WslEnvironment::parse("HOME=/h\nCODEX_HOME=C:\\x\nCLAUDE_CONFIG_DIR=\n").unwrap();
         assert_eq!(relative.codex_home(), "/h/.codex");
         assert_eq!(relative.claude_settings(), "/h/.claude/settings.json");
         for text in ["", "PATH=/bin", "HOME=", "HOME=home", "XHOME=/x"] {
-            assert_eq!(Environment::parse(text), None, "{text}");
+            assert_eq!(WslEnvironment::parse(text), None, "{text}");
         }
     }
 
     #[test]
     fn programs_are_looked_for_in_linux_folders_only() {
         let path = "/opt/x/bin:/usr/bin/:/mnt/c/Windows:/mnt/d:/mnt/data/bin:rel::/opt/x/bin";
-        let environment = Environment::parse(&format!("HOME=/h\nPATH={path}\n")).unwrap();
+        let environment = WslEnvironment::parse(&format!("HOME=/h\nPATH={path}\n")).unwrap();
         insta::assert_snapshot!(environment.program_folders("").join("\n"), @r"
         /h/.local/bin
         /h/.cargo/bin
@@ -132,7 +133,7 @@ mod tests {
         ");
         let folders = environment.program_folders("[automount]\nroot = /\n");
         assert!(folders.contains(&"/mnt/c/Windows".to_owned()));
-        let at_root = Environment::parse("HOME=/h\nPATH=/c/Windows:/opt/bin").unwrap();
+        let at_root = WslEnvironment::parse("HOME=/h\nPATH=/c/Windows:/opt/bin").unwrap();
         assert!(!at_root.program_folders("[automount]\nroot=/").contains(&"/c/Windows".to_owned()));
     }
 }

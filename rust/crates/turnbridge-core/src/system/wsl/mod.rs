@@ -11,7 +11,7 @@ mod wslenv;
 
 use std::fmt;
 
-pub use environment::Environment;
+pub use environment::WslEnvironment;
 pub use inside::{Traces, automount_root, can_run_windows_programs, is_wsl};
 pub use paths::{below, is_same_place, unc_roots};
 pub use wslenv::merged_wslenv;

@@ -10,7 +10,7 @@ use words::{Piece, pieces};
 
 /// The quoting rules of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Syntax {
+pub enum ShellSyntax {
     /// bash, zsh and fish, as far as it matters here.
     Posix,
     PowerShell,
@@ -27,7 +27,7 @@ pub struct Started {
 }
 
 /// Returns every agent, in the order in which they are started.
-pub fn agents_in(line: &str, syntax: Syntax) -> Vec<Started> {
+pub fn agents_in(line: &str, syntax: ShellSyntax) -> Vec<Started> {
     let mut started = Vec::new();
     let mut folders: Vec<String> = Vec::new();
     let mut command: Vec<String> = Vec::new();
@@ -136,7 +136,7 @@ fn without_options<'a, 'w>(words: &'a [&'w str], with_value: &[&str]) -> &'a [&'
 mod tests {
     use super::*;
 
-    fn shown(line: &str, syntax: Syntax) -> String {
+    fn shown(line: &str, syntax: ShellSyntax) -> String {
         let shown = |started: &Started| {
             let folders: String =
                 started.folders.iter().map(|folder| format!("[{folder}] ")).collect();
@@ -147,7 +147,7 @@ mod tests {
 
     #[track_caller]
     fn check(line: &str, expected: &str) {
-        assert_eq!(shown(line, Syntax::Posix), expected, "{line}");
+        assert_eq!(shown(line, ShellSyntax::Posix), expected, "{line}");
     }
 
     #[test]
@@ -175,7 +175,7 @@ mod tests {
             "claude -c & ",
             "claude -c # codex",
         ] {
-            let found = shown(line, Syntax::Posix);
+            let found = shown(line, ShellSyntax::Posix);
             assert!(found.ends_with("claude|-c"), "{line}: {found}");
         }
     }
@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn powershell_quotes_in_its_own_way() {
         let check = |line: &str, expected: &str| {
-            assert_eq!(shown(line, Syntax::PowerShell), expected, "{line}");
+            assert_eq!(shown(line, ShellSyntax::PowerShell), expected, "{line}");
         };
         check(r"C:\bin\codex.exe resume x", r"C:\bin\codex.exe|resume|x");
         check(r#"& "C:\my bin\claude.exe" -c"#, r"C:\my bin\claude.exe|-c");
@@ -239,7 +239,7 @@ mod tests {
     fn no_line_makes_it_fail_whatever_it_is_cut_from() {
         let line = "cd a && A=1 env -u x codex \"$(b 'c')\" $'d\\x' `e` 2>&1 | claude 'é' \\";
         for end in (0..=line.len()).filter(|end| line.is_char_boundary(*end)) {
-            for syntax in [Syntax::Posix, Syntax::PowerShell] {
+            for syntax in [ShellSyntax::Posix, ShellSyntax::PowerShell] {
                 agents_in(&line[..end], syntax);
                 agents_in(&line[end..], syntax);
             }

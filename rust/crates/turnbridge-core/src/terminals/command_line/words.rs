@@ -4,7 +4,7 @@
 use std::iter::Peekable;
 use std::str::Chars;
 
-use super::Syntax;
+use super::ShellSyntax;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece {
@@ -12,8 +12,8 @@ pub enum Piece {
     Operator(&'static str),
 }
 
-pub fn pieces(line: &str, syntax: Syntax) -> Vec<Piece> {
-    let mut reader = Reader {
+pub fn pieces(line: &str, syntax: ShellSyntax) -> Vec<Piece> {
+    let mut reader = WordReader {
         rest: line.chars().peekable(),
         syntax,
         pieces: Vec::new(),
@@ -25,9 +25,9 @@ pub fn pieces(line: &str, syntax: Syntax) -> Vec<Piece> {
     reader.pieces
 }
 
-struct Reader<'a> {
+struct WordReader<'a> {
     rest: Peekable<Chars<'a>>,
-    syntax: Syntax,
+    syntax: ShellSyntax,
     pieces: Vec<Piece>,
     /// `Some` from a word's first character on: quotes alone are a word, too.
     word: Option<String>,
@@ -35,11 +35,11 @@ struct Reader<'a> {
     is_redirected: bool,
 }
 
-impl Reader<'_> {
+impl WordReader<'_> {
     /// Reads one step. Returns `false` at the end of the line.
     fn step(&mut self) -> bool {
         let Some(letter) = self.rest.next() else { return false };
-        let escape = if self.syntax == Syntax::Posix { '\\' } else { '`' };
+        let escape = if self.syntax == ShellSyntax::Posix { '\\' } else { '`' };
         match letter {
             _ if letter == escape => {
                 if let Some(next) = self.rest.next().filter(|next| *next != '\n') {
@@ -90,7 +90,7 @@ impl Reader<'_> {
 
     /// Reads `&`: PowerShell calls the word after it; in other shells it ends a command.
     fn ampersand(&mut self) {
-        if self.syntax == Syntax::Posix || self.word.is_some() {
+        if self.syntax == ShellSyntax::Posix || self.word.is_some() {
             self.operator("&");
         }
     }
@@ -111,7 +111,9 @@ impl Reader<'_> {
         while let Some(letter) = self.rest.next() {
             if letter != '\'' {
                 self.push(letter);
-            } else if self.syntax == Syntax::PowerShell && self.rest.next_if_eq(&'\'').is_some() {
+            } else if self.syntax == ShellSyntax::PowerShell
+                && self.rest.next_if_eq(&'\'').is_some()
+            {
                 self.push('\'');
             } else {
                 return;
@@ -140,7 +142,7 @@ impl Reader<'_> {
 
     /// Reads a variable, a command or a text with escapes; all but the last stay as written.
     fn dollar(&mut self) {
-        if self.syntax == Syntax::Posix && self.rest.next_if_eq(&'\'').is_some() {
+        if self.syntax == ShellSyntax::Posix && self.rest.next_if_eq(&'\'').is_some() {
             self.word.get_or_insert_default();
             while let Some(letter) = self.rest.next().filter(|letter| *letter != '\'') {
                 let letter = if letter == '\\' { self.rest.next() } else { Some(letter) };

@@ -2,16 +2,16 @@
 
 use percent_encoding::percent_decode;
 
-use super::Seen;
+use super::OscEvent;
 
-pub fn of_sequence(text: &[u8]) -> Vec<Seen> {
+pub fn of_sequence(text: &[u8]) -> Vec<OscEvent> {
     let separator = text.iter().position(|byte| *byte == b';');
     let (code, rest) = match separator {
         Some(at) => (&text[..at], &text[at + 1..]),
         None => (text, &text[text.len()..]),
     };
     match code {
-        b"0" | b"2" => vec![Seen::Title(String::from_utf8_lossy(rest).into_owned())],
+        b"0" | b"2" => vec![OscEvent::Title(String::from_utf8_lossy(rest).into_owned())],
         b"7" => cwd_of_uri(rest).map_or_else(Vec::new, told),
         b"9" => {
             // ConEmu's, which Windows Terminal and Turnbridge's PowerShell script use.
@@ -22,14 +22,14 @@ pub fn of_sequence(text: &[u8]) -> Vec<Seen> {
             let path = rest.strip_prefix(b"CurrentDir=");
             path.and_then(|path| cwd(path, None)).map_or_else(Vec::new, told)
         }
-        b"133" | b"633" if is_prompt_mark(rest) => vec![Seen::PromptReturned],
+        b"133" | b"633" if is_prompt_mark(rest) => vec![OscEvent::PromptReturned],
         _ => Vec::new(),
     }
 }
 
 /// Returns the folder and the prompt: a shell reports its folder when it shows its prompt (KT-44).
-fn told(cwd: Seen) -> Vec<Seen> {
-    vec![cwd, Seen::PromptReturned]
+fn told(cwd: OscEvent) -> Vec<OscEvent> {
+    vec![cwd, OscEvent::PromptReturned]
 }
 
 /// Matches `A`, perhaps with parameters; `k=s` is the prompt of a command's second line.
@@ -39,7 +39,7 @@ fn is_prompt_mark(text: &[u8]) -> bool {
 }
 
 /// Parses `file://HOST/PATH`, and kitty's `kitty-shell-cwd://HOST/PATH`, which is not encoded.
-fn cwd_of_uri(uri: &[u8]) -> Option<Seen> {
+fn cwd_of_uri(uri: &[u8]) -> Option<OscEvent> {
     let (rest, is_encoded) = match uri.strip_prefix(b"file://") {
         Some(rest) => (rest, true),
         None => (uri.strip_prefix(b"kitty-shell-cwd://")?, false),
@@ -56,9 +56,9 @@ fn cwd_of_uri(uri: &[u8]) -> Option<Seen> {
     cwd(path, Some(host).filter(|host| !host.is_empty()))
 }
 
-fn cwd(path: &[u8], host: Option<String>) -> Option<Seen> {
+fn cwd(path: &[u8], host: Option<String>) -> Option<OscEvent> {
     let is_path = !path.is_empty() && !path.iter().any(u8::is_ascii_control);
-    is_path.then(|| Seen::Cwd { path: String::from_utf8_lossy(path).into_owned(), host })
+    is_path.then(|| OscEvent::Cwd { path: String::from_utf8_lossy(path).into_owned(), host })
 }
 
 fn unquoted(text: &[u8]) -> &[u8] {

@@ -25,7 +25,7 @@ const C1_OSC: u8 = 0x9d;
 
 /// An observation in the output.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Seen {
+pub enum OscEvent {
     /// The shell is in another folder.
     Cwd {
         path: String,
@@ -42,17 +42,17 @@ pub enum Seen {
 }
 
 #[derive(Debug, Clone)]
-pub struct Scanner {
-    state: State,
+pub struct OscScanner {
+    state: ScanState,
     /// The text of the current sequence.
     text: Vec<u8>,
     cwd: Option<(String, Option<String>)>,
     quiet: Duration,
-    output: Output,
+    output: OutputFlow,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ScanState {
     Ground,
     /// After the first byte of a C1 control.
     GroundC1,
@@ -66,109 +66,111 @@ enum State {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Output {
+enum OutputFlow {
     None,
     Flowing { last_at: Timestamp },
     Stopped,
 }
 
-impl Scanner {
+impl OscScanner {
     /// Builds a scanner. `quiet` is the time after which output counts as stopped.
-    pub fn new(quiet: Duration) -> Scanner {
-        let (state, output) = (State::Ground, Output::None);
-        Scanner { state, text: Vec::new(), cwd: None, quiet, output }
+    pub fn new(quiet: Duration) -> OscScanner {
+        let (state, output) = (ScanState::Ground, OutputFlow::None);
+        OscScanner { state, text: Vec::new(), cwd: None, quiet, output }
     }
 
     /// Takes the next bytes of the stream, which arrived at `now`.
-    pub fn feed(&mut self, bytes: &[u8], now: Timestamp) -> Vec<Seen> {
+    pub fn feed(&mut self, bytes: &[u8], now: Timestamp) -> Vec<OscEvent> {
         let mut seen = Vec::new();
         if bytes.is_empty() {
             return seen;
         }
-        if self.output == Output::Stopped {
-            seen.push(Seen::OutputResumed);
+        if self.output == OutputFlow::Stopped {
+            seen.push(OscEvent::OutputResumed);
         }
-        self.output = Output::Flowing { last_at: now };
+        self.output = OutputFlow::Flowing { last_at: now };
         for byte in bytes {
-            self.take(*byte, &mut seen);
+            self.read_byte(*byte, &mut seen);
         }
         seen
     }
 
     /// Returns an observation if the time without output is long enough.
-    pub fn tick(&mut self, now: Timestamp) -> Option<Seen> {
-        let Output::Flowing { last_at } = self.output else { return None };
+    pub fn tick(&mut self, now: Timestamp) -> Option<OscEvent> {
+        let OutputFlow::Flowing { last_at } = self.output else { return None };
         if now.since(last_at) < self.quiet {
             return None;
         }
-        self.output = Output::Stopped;
-        Some(Seen::OutputStopped { last_at })
+        self.output = OutputFlow::Stopped;
+        Some(OscEvent::OutputStopped { last_at })
     }
 
     /// Returns how long from `now` until a `tick` may return an observation without further output.
     pub fn next_tick(&self, now: Timestamp) -> Option<Duration> {
         match self.output {
-            Output::Flowing { last_at } => Some(self.quiet.saturating_sub(now.since(last_at))),
-            Output::None | Output::Stopped => None,
+            OutputFlow::Flowing { last_at } => Some(self.quiet.saturating_sub(now.since(last_at))),
+            OutputFlow::None | OutputFlow::Stopped => None,
         }
     }
 
-    fn take(&mut self, byte: u8, seen: &mut Vec<Seen>) {
+    fn read_byte(&mut self, byte: u8, seen: &mut Vec<OscEvent>) {
         self.state = match (self.state, byte) {
             // These end any sequence.
-            (_, CANCEL | SUBSTITUTE) => State::Ground,
-            (State::Osc | State::OscC1, ESCAPE) => State::OscEscape,
-            (_, ESCAPE) if self.state != State::OscEscape => State::Escape,
-            (State::Ground, C1) => State::GroundC1,
-            (State::Ground, _) => State::Ground,
-            (State::GroundC1, C1) => State::GroundC1,
-            (State::Escape, b']') | (State::GroundC1 | State::OscC1 | State::SkippedC1, C1_OSC) => {
+            (_, CANCEL | SUBSTITUTE) => ScanState::Ground,
+            (ScanState::Osc | ScanState::OscC1, ESCAPE) => ScanState::OscEscape,
+            (_, ESCAPE) if self.state != ScanState::OscEscape => ScanState::Escape,
+            (ScanState::Ground, C1) => ScanState::GroundC1,
+            (ScanState::Ground, _) => ScanState::Ground,
+            (ScanState::GroundC1, C1) => ScanState::GroundC1,
+            (ScanState::Escape, b']')
+            | (ScanState::GroundC1 | ScanState::OscC1 | ScanState::SkippedC1, C1_OSC) => {
                 self.text.clear();
-                State::Osc
+                ScanState::Osc
             }
-            (State::GroundC1, _) => State::Ground,
-            (State::Escape, C1) => State::GroundC1,
-            (State::Escape, _) => State::Ground,
-            (State::Osc, BEL) | (State::OscC1, C1_STRING_END) | (State::OscEscape, b'\\') => {
+            (ScanState::GroundC1, _) => ScanState::Ground,
+            (ScanState::Escape, C1) => ScanState::GroundC1,
+            (ScanState::Escape, _) => ScanState::Ground,
+            (ScanState::Osc, BEL)
+            | (ScanState::OscC1, C1_STRING_END)
+            | (ScanState::OscEscape, b'\\') => {
                 self.finish(seen);
-                State::Ground
+                ScanState::Ground
             }
-            (State::Osc, C1) => State::OscC1,
+            (ScanState::Osc, C1) => ScanState::OscC1,
             // No such sequence contains a line end or another control: it was none.
-            (State::Osc, 0..0x20) => State::Ground,
-            (State::Osc, _) => self.collect(&[byte]),
-            (State::OscC1, _) => match self.collect(&[C1]) {
-                State::Osc => {
-                    self.state = State::Osc;
-                    return self.take(byte, seen);
+            (ScanState::Osc, 0..0x20) => ScanState::Ground,
+            (ScanState::Osc, _) => self.collect(&[byte]),
+            (ScanState::OscC1, _) => match self.collect(&[C1]) {
+                ScanState::Osc => {
+                    self.state = ScanState::Osc;
+                    return self.read_byte(byte, seen);
                 }
                 other => other,
             },
             // The sequence was cut off; the next byte begins a new one.
-            (State::OscEscape, _) => {
-                self.state = State::Escape;
-                return self.take(byte, seen);
+            (ScanState::OscEscape, _) => {
+                self.state = ScanState::Escape;
+                return self.read_byte(byte, seen);
             }
-            (State::Skipped, BEL | b'\n') | (State::SkippedC1, C1_STRING_END | BEL | b'\n') => {
-                State::Ground
-            }
-            (State::Skipped | State::SkippedC1, C1) => State::SkippedC1,
-            (State::Skipped | State::SkippedC1, _) => State::Skipped,
+            (ScanState::Skipped, BEL | b'\n')
+            | (ScanState::SkippedC1, C1_STRING_END | BEL | b'\n') => ScanState::Ground,
+            (ScanState::Skipped | ScanState::SkippedC1, C1) => ScanState::SkippedC1,
+            (ScanState::Skipped | ScanState::SkippedC1, _) => ScanState::Skipped,
         };
     }
 
-    fn collect(&mut self, bytes: &[u8]) -> State {
+    fn collect(&mut self, bytes: &[u8]) -> ScanState {
         if self.text.len() + bytes.len() > LONGEST {
             self.text = Vec::new();
-            return State::Skipped;
+            return ScanState::Skipped;
         }
         self.text.extend_from_slice(bytes);
-        State::Osc
+        ScanState::Osc
     }
 
-    fn finish(&mut self, seen: &mut Vec<Seen>) {
+    fn finish(&mut self, seen: &mut Vec<OscEvent>) {
         for told in meaning::of_sequence(&std::mem::take(&mut self.text)) {
-            if let Seen::Cwd { path, host } = &told {
+            if let OscEvent::Cwd { path, host } = &told {
                 let cwd = Some((path.clone(), host.clone()));
                 if self.cwd == cwd {
                     continue;

@@ -6,18 +6,18 @@ fn second(number: i64) -> Timestamp {
     Timestamp::from_micros(number * 1_000_000)
 }
 
-fn scan(bytes: &[u8]) -> Vec<Seen> {
-    Scanner::new(QUIET).feed(bytes, second(0))
+fn scan(bytes: &[u8]) -> Vec<OscEvent> {
+    OscScanner::new(QUIET).feed(bytes, second(0))
 }
 
 fn shown(bytes: &[u8]) -> String {
-    let show = |seen: &Seen| match seen {
-        Seen::Cwd { path, host: Some(host) } => format!("{host}:{path}"),
-        Seen::Cwd { path, host: None } => path.clone(),
-        Seen::PromptReturned => "prompt".to_owned(),
-        Seen::Title(title) => format!("title {title:?}"),
-        Seen::OutputStopped { .. } => "stopped".to_owned(),
-        Seen::OutputResumed => "resumed".to_owned(),
+    let show = |seen: &OscEvent| match seen {
+        OscEvent::Cwd { path, host: Some(host) } => format!("{host}:{path}"),
+        OscEvent::Cwd { path, host: None } => path.clone(),
+        OscEvent::PromptReturned => "prompt".to_owned(),
+        OscEvent::Title(title) => format!("title {title:?}"),
+        OscEvent::OutputStopped { .. } => "stopped".to_owned(),
+        OscEvent::OutputResumed => "resumed".to_owned(),
     };
     scan(bytes).iter().map(show).collect::<Vec<_>>().join(" ")
 }
@@ -84,21 +84,21 @@ fn what_is_no_such_sequence_tells_nothing() {
 
 #[test]
 fn a_sequence_without_an_end_is_skipped_and_needs_no_memory() {
-    let mut scanner = Scanner::new(QUIET);
+    let mut scanner = OscScanner::new(QUIET);
     assert!(scanner.feed(b"\x1b]0;", second(0)).is_empty());
     for _ in 0..1_000 {
         assert!(scanner.feed(&[b'x'; 100], second(0)).is_empty());
         assert!(scanner.text.capacity() <= 2 * LONGEST);
     }
     assert!(scanner.feed(b"\x07", second(0)).is_empty());
-    assert_eq!(scanner.feed(b"\x1b]133;A\x07", second(0)), [Seen::PromptReturned]);
+    assert_eq!(scanner.feed(b"\x1b]133;A\x07", second(0)), [OscEvent::PromptReturned]);
     let long = format!("\x1b]7;file:///{}\x07\x1b]133;A\x07", "é\u{9b}".repeat(LONGEST));
     check(&long, "prompt");
 }
 
 #[test]
 fn kt_82_output_that_has_stopped_is_told_once_until_it_goes_on() {
-    let mut scanner = Scanner::new(QUIET);
+    let mut scanner = OscScanner::new(QUIET);
     assert_eq!(scanner.tick(second(100)), None, "nothing has ever come");
     assert_eq!(scanner.next_tick(second(100)), None);
     scanner.feed(b"x", second(100));
@@ -106,18 +106,18 @@ fn kt_82_output_that_has_stopped_is_told_once_until_it_goes_on() {
     assert_eq!(scanner.next_tick(second(103)), Some(Duration::from_secs(2)));
     assert_eq!(scanner.tick(second(104)), None);
     assert_eq!(scanner.tick(second(90)), None, "the clock was set back");
-    assert_eq!(scanner.tick(second(105)), Some(Seen::OutputStopped { last_at: second(100) }));
+    assert_eq!(scanner.tick(second(105)), Some(OscEvent::OutputStopped { last_at: second(100) }));
     assert_eq!(scanner.tick(second(200)), None);
     assert_eq!(scanner.next_tick(second(200)), None);
     let seen = scanner.feed(b"\x1b]133;A\x07", second(300));
-    assert_eq!(seen, [Seen::OutputResumed, Seen::PromptReturned]);
-    assert_eq!(scanner.tick(second(305)), Some(Seen::OutputStopped { last_at: second(300) }));
+    assert_eq!(seen, [OscEvent::OutputResumed, OscEvent::PromptReturned]);
+    assert_eq!(scanner.tick(second(305)), Some(OscEvent::OutputStopped { last_at: second(300) }));
 }
 
 /// A pseudo-random sequence, the same for the same seed.
-struct Dice(u64);
+struct OscScanRng(u64);
 
-impl Dice {
+impl OscScanRng {
     fn roll(&mut self, sides: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -151,12 +151,12 @@ const PARTS: [&[u8]; 22] = [
     b"\xe6\x97\xa5",
 ];
 
-fn random_bytes(dice: &mut Dice) -> Vec<u8> {
+fn random_bytes(rng: &mut OscScanRng) -> Vec<u8> {
     let mut bytes = Vec::new();
-    for _ in 0..dice.roll(60) {
-        match dice.roll(6) {
-            0 => bytes.push(dice.roll(256) as u8),
-            _ => bytes.extend_from_slice(PARTS[dice.roll(PARTS.len())]),
+    for _ in 0..rng.roll(60) {
+        match rng.roll(6) {
+            0 => bytes.push(rng.roll(256) as u8),
+            _ => bytes.extend_from_slice(PARTS[rng.roll(PARTS.len())]),
         }
     }
     bytes
@@ -166,24 +166,24 @@ fn random_bytes(dice: &mut Dice) -> Vec<u8> {
 fn any_bytes_in_any_pieces_tell_the_same() {
     let mut told = 0;
     for seed in 1..=1_500 {
-        let mut dice = Dice(seed);
-        let bytes = random_bytes(&mut dice);
+        let mut rng = OscScanRng(seed);
+        let bytes = random_bytes(&mut rng);
         let whole = scan(&bytes);
         told += whole.len();
         for split in 0..=bytes.len() {
-            let mut scanner = Scanner::new(QUIET);
+            let mut scanner = OscScanner::new(QUIET);
             let mut seen = scanner.feed(&bytes[..split], second(0));
             seen.extend(scanner.feed(&bytes[split..], second(1)));
             assert_eq!(seen, whole, "seed {seed}, split at {split}: {bytes:?}");
         }
-        let mut scanner = Scanner::new(QUIET);
+        let mut scanner = OscScanner::new(QUIET);
         let single: Vec<_> =
             bytes.iter().flat_map(|byte| scanner.feed(&[*byte], second(0))).collect();
         assert_eq!(single, whole, "seed {seed}: {bytes:?}");
         // After any bytes, a line end and a whole sequence are parsed.
         scanner.feed(b"\n", second(2));
         let after = scanner.feed(b"\x1b]133;A\x07", second(2));
-        assert_eq!(after, [Seen::PromptReturned], "seed {seed}: {bytes:?}");
+        assert_eq!(after, [OscEvent::PromptReturned], "seed {seed}: {bytes:?}");
     }
     assert!(told > 1_000, "the walk hardly tells anything: {told}");
 }

@@ -7,11 +7,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::agents::codex::codex_binding::{Bindings, Input};
+use crate::agents::codex::codex_binding::{BindingInput, Bindings};
 use crate::agents::codex::codex_launch;
 use crate::ids::{Agent, SessionId, SessionKey};
-use crate::session::event::{Event, EventKind, Facts, PaneEnd, ProcessKey};
-use crate::session::{Host, Run, Session, State};
+use crate::session::event::{Event, EventFacts, EventKind, PaneEnd, ProcessKey};
+use crate::session::{Run, RunEnvironment, Session, State};
 use crate::terminals::pane_id::{PaneId, pane_of};
 use crate::timestamp::Timestamp;
 
@@ -22,12 +22,12 @@ const MAX_PANES: usize = 512;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Panes {
     pub codex: Bindings,
-    pub launches: BTreeMap<PaneId, Launched>,
+    pub launches: BTreeMap<PaneId, LastLaunch>,
 }
 
 /// The last launch of an agent in a pane, until the prompt is back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Launched {
+pub struct LastLaunch {
     pub agent: Agent,
     pub at: Timestamp,
     /// The variables of the pane and its host: Codex's rollouts do not contain them.
@@ -38,7 +38,7 @@ pub struct Launched {
 
 /// A command line that a pane's shell is about to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Launch<'a> {
+pub struct PaneLaunch<'a> {
     pub agent: Agent,
     pub argv: Vec<&'a str>,
     /// Its working directory, links resolved, `-C` included.
@@ -68,7 +68,7 @@ pub struct PaneView {
 
 impl Panes {
     /// Records a launch. The program before it has ended: its shell was back (KT-70).
-    pub fn launch(&mut self, pane: &PaneId, launch: Launch) {
+    pub fn launch(&mut self, pane: &PaneId, launch: PaneLaunch) {
         self.leave(pane, PaneEnd::PromptReturned);
         if launch.agent.is_bound_to_panes_by_launch()
             && let Some(mut started) = codex_launch::classify(&launch.argv)
@@ -77,15 +77,15 @@ impl Panes {
             started.directory = None;
             // Codex counts milliseconds, and a thread must not seem older than its launch.
             let at = Timestamp::from_millis(launch.at.as_micros().div_euclid(1_000));
-            self.codex.take(Input::Launched {
+            self.codex.apply(BindingInput::Launched {
                 pane: pane.clone(),
                 launch: started,
                 cwd: launch.cwd,
                 at,
             });
         }
-        let Launch { agent, at, env, .. } = launch;
-        let launched = Launched { agent, at, env, output_stopped_at: None };
+        let PaneLaunch { agent, at, env, .. } = launch;
+        let launched = LastLaunch { agent, at, env, output_stopped_at: None };
         self.launches.insert(pane.clone(), launched);
         while self.launches.len() > MAX_PANES {
             let oldest = self.launches.iter().min_by_key(|(_, launched)| launched.at);
@@ -98,9 +98,9 @@ impl Panes {
     pub fn leave(&mut self, pane: &PaneId, why: PaneEnd) {
         self.launches.remove(pane);
         let pane = pane.clone();
-        self.codex.take(match why {
-            PaneEnd::PromptReturned => Input::PromptReturned { pane },
-            PaneEnd::Closed => Input::PaneClosed { pane },
+        self.codex.apply(match why {
+            PaneEnd::PromptReturned => BindingInput::PromptReturned { pane },
+            PaneEnd::Closed => BindingInput::PaneClosed { pane },
         });
         self.codex.forget_old_threads();
     }
@@ -163,10 +163,10 @@ impl Panes {
     }
 
     /// Returns the environment of a Codex thread, which its rollout does not contain.
-    pub fn host_of(&self, thread: &SessionId) -> Option<Host> {
+    pub fn host_of(&self, thread: &SessionId) -> Option<RunEnvironment> {
         let pane = self.codex.panes_of(thread).next()?;
         let env = self.launches.get(pane)?.env.clone();
-        Some(Host { origin: "launch".to_owned(), env, ..Host::default() })
+        Some(RunEnvironment { origin: "launch".to_owned(), env, ..RunEnvironment::default() })
     }
 }
 
@@ -188,7 +188,7 @@ fn departure(binding: &Binding, why: PaneEnd, at: Timestamp) -> Event {
         process: binding.process,
         name: why.as_str().to_owned(),
         agent_id: None,
-        facts: Facts::default(),
+        facts: EventFacts::default(),
         host: None,
         kind: EventKind::PaneLeft { why },
     }

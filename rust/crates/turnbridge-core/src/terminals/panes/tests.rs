@@ -1,5 +1,5 @@
 use super::*;
-use crate::agents::codex::codex_binding::{Origin, Rollout};
+use crate::agents::codex::codex_binding::{Rollout, ThreadOrigin};
 use crate::session::Activity;
 use crate::session::advance::advance;
 use crate::session::event::SessionSource;
@@ -18,11 +18,11 @@ fn kitty(number: &str) -> PaneId {
     PaneId::new(format!("kitty:{number}"))
 }
 
-fn host(window: &str, entrypoint: &str) -> Host {
-    Host {
+fn host(window: &str, entrypoint: &str) -> RunEnvironment {
+    RunEnvironment {
         entrypoint: Some(entrypoint.to_owned()).filter(|text| !text.is_empty()),
         env: [("KITTY_WINDOW_ID".to_owned(), window.to_owned())].into(),
-        ..Host::default()
+        ..RunEnvironment::default()
     }
 }
 
@@ -36,7 +36,7 @@ fn session(agent: Agent, session_id: &str, runs: &[(u32, &str, &str)]) -> Sessio
             process: ProcessKey { pid: *pid, start: u64::from(*pid) },
             name: "SessionStart".to_owned(),
             agent_id: None,
-            facts: Facts::default(),
+            facts: EventFacts::default(),
             host: Some(host(window, entrypoint)),
             kind: EventKind::SessionStarted { source: SessionSource::Fresh },
         };
@@ -45,8 +45,8 @@ fn session(agent: Agent, session_id: &str, runs: &[(u32, &str, &str)]) -> Sessio
     session
 }
 
-fn launch(agent: Agent, line: &str, at: i64) -> Launch<'_> {
-    Launch {
+fn launch(agent: Agent, line: &str, at: i64) -> PaneLaunch<'_> {
+    PaneLaunch {
         agent,
         argv: line.split(' ').collect(),
         cwd: "/p".to_owned(),
@@ -55,10 +55,10 @@ fn launch(agent: Agent, line: &str, at: i64) -> Launch<'_> {
     }
 }
 
-fn rollout(thread: &str, created_at: i64) -> Input {
-    Input::RolloutAppeared(Rollout {
+fn rollout(thread: &str, created_at: i64) -> BindingInput {
+    BindingInput::RolloutAppeared(Rollout {
         thread: id(thread),
-        origin: Origin::Interface,
+        origin: ThreadOrigin::Interface,
         cwd: Some("/p".to_owned()),
         created_at: second(created_at),
     })
@@ -109,7 +109,7 @@ fn kt_53_55_a_thread_of_codex_stops_when_its_last_pane_is_left() {
         panes.launch(&kitty(pane), launch(Agent::Codex, &line, 10));
     }
     assert_eq!(shown(&panes, &[]), "", "nobody has seen its rollout (KT-67)");
-    panes.codex.take(rollout(THREAD, 5));
+    panes.codex.apply(rollout(THREAD, 5));
     let sessions = [session(Agent::Codex, THREAD, &[(0, "7", "")])];
     assert_eq!(shown(&panes, &sessions), format!("kitty:1 {THREAD} 0, kitty:2 {THREAD} 0"));
     let left = |panes: &Panes, pane: &str| {
@@ -129,10 +129,10 @@ fn kt_70_a_launch_takes_the_pane_over_and_a_marker_is_given_one_thread() {
     let mut panes = Panes::default();
     panes.launch(&kitty("1"), launch(Agent::Codex, "codex", 10));
     panes.launch(&kitty("2"), launch(Agent::Codex, "codex", 10));
-    panes.codex.take(rollout("first", 11));
+    panes.codex.apply(rollout("first", 11));
     panes.leave(&kitty("1"), PaneEnd::PromptReturned);
     // Seen again after its pane has gone: the waiting pane must not get it.
-    panes.codex.take(rollout("first", 11));
+    panes.codex.apply(rollout("first", 11));
     assert!(panes.codex.is_waiting(&kitty("2")));
     panes.launch(&kitty("2"), launch(Agent::Claude, "claude", 12));
     assert!(!panes.codex.is_waiting(&kitty("2")));
@@ -144,7 +144,7 @@ fn the_variables_of_the_launch_are_the_threads_surroundings() {
     let mut panes = Panes::default();
     panes.launch(&kitty("1"), launch(Agent::Codex, "codex", 10));
     assert_eq!(panes.host_of(&id("new")), None);
-    panes.codex.take(rollout("new", 10));
+    panes.codex.apply(rollout("new", 10));
     let host = panes.host_of(&id("new")).unwrap();
     assert_eq!(host.env("KAWAII_PANE_ID"), Some("p1"));
 }

@@ -6,7 +6,7 @@
 
 mod reader_wire;
 
-pub use reader_wire::Reader;
+pub use reader_wire::PaneReader;
 
 use crate::text::shell_words::shell_words;
 
@@ -40,39 +40,39 @@ pub enum Pane {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Paste {
     /// Passes the text to the terminal without typing it.
-    pub load: Option<Call>,
-    pub text: Call,
-    pub enter: Call,
+    pub load: Option<TerminalCall>,
+    pub text: TerminalCall,
+    pub enter: TerminalCall,
     /// Removes a text that was loaded and not typed.
-    pub unload: Option<Call>,
+    pub unload: Option<TerminalCall>,
 }
 
 /// A program with its arguments, environment and standard input.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Call {
+pub struct TerminalCall {
     pub program: &'static str,
     pub arguments: Vec<String>,
     pub environment: Vec<(&'static str, String)>,
     pub stdin: Option<String>,
 }
 
-impl Call {
-    fn new(program: &'static str, arguments: &[&str]) -> Call {
+impl TerminalCall {
+    fn new(program: &'static str, arguments: &[&str]) -> TerminalCall {
         let arguments = arguments.iter().map(|argument| (*argument).to_owned()).collect();
-        Call { program, arguments, ..Call::default() }
+        TerminalCall { program, arguments, ..TerminalCall::default() }
     }
 
-    fn and(mut self, arguments: &[String]) -> Call {
+    fn and(mut self, arguments: &[String]) -> TerminalCall {
         self.arguments.extend_from_slice(arguments);
         self
     }
 
-    fn with(mut self, name: &'static str, value: Option<&String>) -> Call {
+    fn with(mut self, name: &'static str, value: Option<&String>) -> TerminalCall {
         self.environment.extend(value.map(|value| (name, value.clone())));
         self
     }
 
-    fn reading(mut self, text: &str) -> Call {
+    fn reading(mut self, text: &str) -> TerminalCall {
         self.stdin = Some(text.to_owned());
         self
     }
@@ -158,7 +158,7 @@ impl Pane {
 
     /// Returns a call that succeeds if the pane exists; tmux's also prints its state. Returns
     /// `None` if the terminal has no such call.
-    pub fn look(&self) -> Option<Call> {
+    pub fn probe(&self) -> Option<TerminalCall> {
         match self {
             Pane::Tmux { socket, pane } => {
                 Some(tmux(socket, &["display-message", "-p", "-t", pane, reader_wire::TMUX_FORMAT]))
@@ -175,7 +175,7 @@ impl Pane {
 
     /// Returns the calls that bring it to the front, which must all succeed; `None` if there are
     /// none.
-    pub fn switch(&self) -> Option<Vec<Call>> {
+    pub fn switch(&self) -> Option<Vec<TerminalCall>> {
         match self {
             Pane::Tmux { socket, pane } => Some(vec![
                 tmux(socket, &["select-window", "-t", pane]),
@@ -188,7 +188,7 @@ impl Pane {
                 Some(vec![kitty(address, &["focus-window", "--match", &format!("id:{window}")])])
             }
             Pane::Iterm { session } => {
-                Some(vec![Call::new("osascript", &["-e", ITERM_SWITCH, session])])
+                Some(vec![TerminalCall::new("osascript", &["-e", ITERM_SWITCH, session])])
             }
             Pane::Zellij { .. } | Pane::WindowsTerminal => None,
         }
@@ -196,7 +196,7 @@ impl Pane {
 
     /// Returns tmux's call to show the pane in its client, which may show another session. It fails
     /// without a client, which is no failure of the switch.
-    pub fn show(&self) -> Option<Call> {
+    pub fn show(&self) -> Option<TerminalCall> {
         match self {
             Pane::Tmux { socket, pane } => Some(tmux(socket, &["switch-client", "-t", pane])),
             _ => None,
@@ -204,7 +204,7 @@ impl Pane {
     }
 
     /// Returns the call that runs a program in a new tab or window of the same terminal.
-    pub fn open(&self, folder: &str, argv: &[String]) -> Call {
+    pub fn open(&self, folder: &str, argv: &[String]) -> TerminalCall {
         match self {
             Pane::Tmux { socket, .. } => {
                 // A single word would be run by a shell; `env` makes two of it.
@@ -219,20 +219,21 @@ impl Pane {
             }
             Pane::Zellij { session } => {
                 let arguments = ["--session", session, "run", "--cwd", folder, "--"];
-                Call::new("zellij", &arguments).and(argv)
+                TerminalCall::new("zellij", &arguments).and(argv)
             }
             Pane::Iterm { .. } => {
                 // iTerm2 splits this by itself, as a shell would, and has no folder option. The
                 // script is fixed; all other words are arguments of it.
                 let script = ["/bin/sh", "-c", "cd \"$0\" && exec \"$@\"", folder];
                 let command = shell_words(&[&owned(&script), argv].concat());
-                Call::new("osascript", &["-e", ITERM_OPEN, &command])
+                TerminalCall::new("osascript", &["-e", ITERM_OPEN, &command])
             }
             Pane::WindowsTerminal => {
                 // `;` begins another command of its own.
                 let escaped: Vec<_> = argv.iter().map(|word| word.replace(';', "\\;")).collect();
                 let folder = folder.replace(';', "\\;");
-                Call::new("wt.exe", &["-w", "0", "new-tab", "-d", &folder, "--"]).and(&escaped)
+                TerminalCall::new("wt.exe", &["-w", "0", "new-tab", "-d", &folder, "--"])
+                    .and(&escaped)
             }
         }
     }
@@ -242,12 +243,13 @@ impl Pane {
     }
 
     /// Returns the call that prints the pane's text; `None` if this terminal has none.
-    pub fn screen(&self) -> Option<Call> {
+    pub fn screen(&self) -> Option<TerminalCall> {
         match self {
             // Without `-u` it writes `_` for every character that is not ASCII, if the locale is C.
-            Pane::Tmux { socket, pane } => {
-                Some(Call::new("tmux", &["-u", "-S", socket, "capture-pane", "-p", "-t", pane]))
-            }
+            Pane::Tmux { socket, pane } => Some(TerminalCall::new(
+                "tmux",
+                &["-u", "-S", socket, "capture-pane", "-p", "-t", pane],
+            )),
             Pane::WezTerm { socket, pane } => {
                 Some(wezterm(socket, &["get-text", "--pane-id", pane]))
             }
@@ -260,7 +262,7 @@ impl Pane {
 
     /// Returns the call that presses Ctrl-S, by which Claude stashes a draft until the next prompt.
     /// Without a draft it restores the stashed one. Returns `None` if this terminal has none.
-    pub fn put_draft_aside(&self) -> Option<Call> {
+    pub fn put_draft_aside(&self) -> Option<TerminalCall> {
         const CTRL_S: &str = "\x13";
         match self {
             Pane::Tmux { socket, pane } => Some(tmux(socket, &["send-keys", "-t", pane, "C-s"])),
@@ -312,29 +314,29 @@ fn is_name(text: &str) -> bool {
     !text.is_empty() && !text.starts_with('-') && !text.contains(char::is_control)
 }
 
-fn tmux(socket: &str, arguments: &[&str]) -> Call {
-    Call::new("tmux", &["-S", socket]).and(&owned(arguments))
+fn tmux(socket: &str, arguments: &[&str]) -> TerminalCall {
+    TerminalCall::new("tmux", &["-S", socket]).and(&owned(arguments))
 }
 
-fn wezterm(socket: &Option<String>, arguments: &[&str]) -> Call {
-    Call::new("wezterm", &["cli"])
+fn wezterm(socket: &Option<String>, arguments: &[&str]) -> TerminalCall {
+    TerminalCall::new("wezterm", &["cli"])
         .and(&owned(arguments))
         .with("WEZTERM_UNIX_SOCKET", socket.as_ref())
 }
 
-fn wezterm_keys(socket: &Option<String>, pane: &str, keys: &str) -> Call {
+fn wezterm_keys(socket: &Option<String>, pane: &str, keys: &str) -> TerminalCall {
     wezterm(socket, &["send-text", "--no-paste", "--pane-id", pane]).reading(keys)
 }
 
-fn kitty_keys(address: &Option<String>, window: &str, keys: &str) -> Call {
+fn kitty_keys(address: &Option<String>, window: &str, keys: &str) -> TerminalCall {
     let to = format!("id:{window}");
     kitty(address, &["send-text", "--match", &to, "--stdin"]).reading(keys)
 }
 
 /// Builds a call of `kitty @`. `kitten` is the same, but newer than some versions in use.
-fn kitty(address: &Option<String>, arguments: &[&str]) -> Call {
+fn kitty(address: &Option<String>, arguments: &[&str]) -> TerminalCall {
     let to: Vec<_> = address.iter().flat_map(|address| ["--to", address]).collect();
-    Call::new("kitty", &["@"]).and(&owned(&to)).and(&owned(arguments))
+    TerminalCall::new("kitty", &["@"]).and(&owned(&to)).and(&owned(arguments))
 }
 
 #[cfg(test)]

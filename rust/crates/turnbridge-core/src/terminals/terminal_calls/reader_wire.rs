@@ -4,7 +4,7 @@
 
 use serde::Deserialize;
 
-use super::{Call, Pane, kitty, wezterm};
+use super::{Pane, TerminalCall, kitty, wezterm};
 
 /// All but the first two are 1 if keys do not reach the program, or not only that one.
 pub(super) const TMUX_FORMAT: &str =
@@ -12,7 +12,7 @@ pub(super) const TMUX_FORMAT: &str =
 
 /// The program that should read the typed keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Reader<'a> {
+pub struct PaneReader<'a> {
     pub pid: u32,
     /// Its terminal, such as `/dev/pts/3`, if the system reports it.
     pub terminal: Option<&'a str>,
@@ -20,9 +20,9 @@ pub struct Reader<'a> {
 
 impl Pane {
     /// Returns the query for `is_read_by`. Returns `None` if this terminal accepts no typed text.
-    pub fn ask_for_reader(&self) -> Option<Call> {
+    pub fn ask_for_reader(&self) -> Option<TerminalCall> {
         match self {
-            Pane::Tmux { .. } => self.look(),
+            Pane::Tmux { .. } => self.probe(),
             Pane::WezTerm { socket, .. } => Some(wezterm(socket, &["list", "--format", "json"])),
             Pane::Kitty { address, .. } => Some(kitty(address, &["ls"])),
             Pane::Zellij { .. } | Pane::Iterm { .. } | Pane::WindowsTerminal => None,
@@ -31,7 +31,7 @@ impl Pane {
 
     /// Returns whether, by the answer, keys reach only `reader`. Returns `false` if the answer does
     /// not show it.
-    pub fn is_read_by(&self, reader: Reader<'_>, answer: &str) -> bool {
+    pub fn is_read_by(&self, reader: PaneReader<'_>, answer: &str) -> bool {
         match self {
             Pane::Tmux { .. } => is_tmux_read_by(reader, answer),
             Pane::WezTerm { pane, .. } => is_wezterm_read_by(pane, reader, answer),
@@ -42,7 +42,7 @@ impl Pane {
 }
 
 /// Parses tmux's answer, which is empty for an unknown pane.
-fn is_tmux_read_by(reader: Reader<'_>, answer: &str) -> bool {
+fn is_tmux_read_by(reader: PaneReader<'_>, answer: &str) -> bool {
     let Some(words) = answer.trim().strip_prefix("alive ") else { return false };
     let mut words = words.split(' ');
     let Some(shown) = words.next() else { return false };
@@ -56,7 +56,7 @@ struct WezTermPane {
     tty_name: Option<String>,
 }
 
-fn is_wezterm_read_by(pane: &str, reader: Reader<'_>, answer: &str) -> bool {
+fn is_wezterm_read_by(pane: &str, reader: PaneReader<'_>, answer: &str) -> bool {
     let (Ok(pane), Some(terminal)) = (pane.parse::<u64>(), reader.terminal) else { return false };
     let Ok(panes) = serde_json::from_str::<Vec<WezTermPane>>(answer) else { return false };
     let mut found = panes.iter().filter(|other| other.pane_id == pane);
@@ -86,7 +86,7 @@ struct KittyProcess {
     pid: u32,
 }
 
-fn is_kitty_read_by(window: &str, reader: Reader<'_>, answer: &str) -> bool {
+fn is_kitty_read_by(window: &str, reader: PaneReader<'_>, answer: &str) -> bool {
     let Ok(window) = window.parse::<u64>() else { return false };
     let Ok(all) = serde_json::from_str::<Vec<KittyOsWindow>>(answer) else { return false };
     let windows = all.iter().flat_map(|os| &os.tabs).flat_map(|tab| &tab.windows);
@@ -99,8 +99,8 @@ fn is_kitty_read_by(window: &str, reader: Reader<'_>, answer: &str) -> bool {
 mod tests {
     use super::*;
 
-    const READER: Reader<'_> = Reader { pid: 42, terminal: Some("/dev/pts/3") };
-    const UNNAMED: Reader<'_> = Reader { pid: 42, terminal: None };
+    const READER: PaneReader<'_> = PaneReader { pid: 42, terminal: Some("/dev/pts/3") };
+    const UNNAMED: PaneReader<'_> = PaneReader { pid: 42, terminal: None };
 
     #[test]
     fn a_pane_of_tmux_says_which_terminal_it_shows_and_whether_keys_go_there_alone() {

@@ -2,14 +2,14 @@
 //! the marks inside a line.
 
 /// A part of the text with a pause after it.
-pub(super) enum Block {
+pub(super) enum SpokenBlock {
     Prose(String),
     /// The cells of a table's row.
     Row(Vec<String>),
 }
 
-pub(super) fn blocks(markdown: &str) -> Vec<Block> {
-    let mut reader = Reader::default();
+pub(super) fn blocks(markdown: &str) -> Vec<SpokenBlock> {
+    let mut reader = BlockReader::default();
     let mut lines = markdown.lines().peekable();
     while let Some(line) = lines.next() {
         reader.read(line, lines.peek().copied());
@@ -19,17 +19,17 @@ pub(super) fn blocks(markdown: &str) -> Vec<Block> {
 }
 
 #[derive(Default)]
-struct Reader {
-    blocks: Vec<Block>,
+struct BlockReader {
+    blocks: Vec<SpokenBlock>,
     paragraph: String,
-    inside: Inside,
+    inside: BlockContext,
     /// The column at which the text of the current list item begins; code is indented from there.
     item_column: usize,
     after_text: bool,
 }
 
 #[derive(Default)]
-enum Inside {
+enum BlockContext {
     #[default]
     Text,
     Fence {
@@ -40,26 +40,26 @@ enum Inside {
     Table,
 }
 
-impl Reader {
+impl BlockReader {
     fn read(&mut self, line: &str, next: Option<&str>) {
         let line = without_quote_marks(line);
         let text = line.trim();
         match self.inside {
-            Inside::Fence { mark, length } => {
+            BlockContext::Fence { mark, length } => {
                 if text.chars().count() >= length && text.chars().all(|c| c == mark) {
-                    self.inside = Inside::Text;
+                    self.inside = BlockContext::Text;
                 }
                 return;
             }
-            Inside::Comment => {
+            BlockContext::Comment => {
                 if text.contains("-->") {
-                    self.inside = Inside::Text;
+                    self.inside = BlockContext::Text;
                 }
                 return;
             }
-            Inside::Table if text.contains('|') => return self.read_row(text),
-            Inside::Table => self.inside = Inside::Text,
-            Inside::Text => {}
+            BlockContext::Table if text.contains('|') => return self.read_row(text),
+            BlockContext::Table => self.inside = BlockContext::Text,
+            BlockContext::Text => {}
         }
         if text.is_empty() {
             self.end_paragraph();
@@ -74,15 +74,15 @@ impl Reader {
         }
         if let Some((mark, length)) = opened_fence(text) {
             self.end_paragraph();
-            self.inside = Inside::Fence { mark, length };
+            self.inside = BlockContext::Fence { mark, length };
         } else if text.starts_with("<!--") && !text.contains("-->") {
             self.end_paragraph();
-            self.inside = Inside::Comment;
+            self.inside = BlockContext::Comment;
         } else if is_rule(text) || is_link_definition(text) {
             self.end_paragraph();
         } else if text.starts_with('|') || (text.contains('|') && next.is_some_and(is_table_rule)) {
             self.end_paragraph();
-            self.inside = Inside::Table;
+            self.inside = BlockContext::Table;
             self.read_row(text);
         } else {
             self.read_prose(text, indent);
@@ -103,7 +103,7 @@ impl Reader {
                 .find_map(|task_box| item.strip_prefix(task_box))
                 .unwrap_or(item);
             match (mark.number, opened_fence(item)) {
-                (_, Some((mark, length))) => self.inside = Inside::Fence { mark, length },
+                (_, Some((mark, length))) => self.inside = BlockContext::Fence { mark, length },
                 (Some(number), None) => {
                     self.add(&format!("{number}. {}", heading(item).unwrap_or(item)))
                 }
@@ -116,7 +116,7 @@ impl Reader {
 
     fn read_row(&mut self, text: &str) {
         if !is_table_rule(text) {
-            self.blocks.push(Block::Row(cells(text)));
+            self.blocks.push(SpokenBlock::Row(cells(text)));
         }
     }
 
@@ -133,7 +133,7 @@ impl Reader {
     fn end_paragraph(&mut self) {
         self.after_text = false;
         if !self.paragraph.is_empty() {
-            self.blocks.push(Block::Prose(std::mem::take(&mut self.paragraph)));
+            self.blocks.push(SpokenBlock::Prose(std::mem::take(&mut self.paragraph)));
         }
     }
 }

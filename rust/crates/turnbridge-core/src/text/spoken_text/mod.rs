@@ -26,8 +26,8 @@ pub fn spoken_text(markdown: &str) -> Vec<Utterance> {
     let mut utterances = Vec::new();
     for block in blocks::blocks(&without_control_characters(markdown)) {
         let text = match block {
-            blocks::Block::Prose(text) => inline::spoken(&text),
-            blocks::Block::Row(cells) => spoken_row(&cells),
+            blocks::SpokenBlock::Prose(text) => inline::spoken(&text),
+            blocks::SpokenBlock::Row(cells) => spoken_row(&cells),
         };
         if text.contains(char::is_alphanumeric) {
             add_block(&mut utterances, &text);

@@ -12,7 +12,7 @@ pub const LONGEST_BODY: usize = 256 << 10;
 const MOST_HEADERS: usize = 64;
 
 #[derive(Debug, PartialEq, Eq)]
-pub struct Head {
+pub struct RequestHead {
     pub method: String,
     pub path: String,
     /// The text after the `?`, unparsed.
@@ -38,7 +38,7 @@ impl From<io::Error> for Refused {
     }
 }
 
-impl Head {
+impl RequestHead {
     /// Returns a header's only value. Returns `None` also for several values, because two parsers
     /// might use different ones.
     pub fn only(&self, name: &str) -> Option<&str> {
@@ -63,7 +63,7 @@ impl Head {
 }
 
 /// Reads the head. Also returns the part of the body that was read with it.
-pub fn read_head(input: &mut impl Read) -> Result<(Head, Vec<u8>), Refused> {
+pub fn read_head(input: &mut impl Read) -> Result<(RequestHead, Vec<u8>), Refused> {
     let mut bytes = Vec::new();
     let mut chunk = [0; 4_096];
     loop {
@@ -88,7 +88,7 @@ pub fn read_head(input: &mut impl Read) -> Result<(Head, Vec<u8>), Refused> {
 }
 
 /// Parses the head. Returns `None` if it is incomplete.
-fn parse_head(bytes: &[u8]) -> Result<Option<(Head, usize)>, Refused> {
+fn parse_head(bytes: &[u8]) -> Result<Option<(RequestHead, usize)>, Refused> {
     let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
     let mut request = httparse::Request::new(&mut headers);
     let length = match request.parse(bytes) {
@@ -108,7 +108,7 @@ fn parse_head(bytes: &[u8]) -> Result<Option<(Head, usize)>, Refused> {
     let text = |header: &httparse::Header<'_>| {
         (header.name.to_owned(), String::from_utf8_lossy(header.value).trim().to_owned())
     };
-    let head = Head {
+    let head = RequestHead {
         method: method.to_owned(),
         path: path.to_owned(),
         query: query.to_owned(),
@@ -118,7 +118,11 @@ fn parse_head(bytes: &[u8]) -> Result<Option<(Head, usize)>, Refused> {
 }
 
 /// Reads the body, of which `begun` was read already.
-pub fn read_body(head: &Head, begun: Vec<u8>, input: &mut impl Read) -> Result<Vec<u8>, Refused> {
+pub fn read_body(
+    head: &RequestHead,
+    begun: Vec<u8>,
+    input: &mut impl Read,
+) -> Result<Vec<u8>, Refused> {
     if head.has("transfer-encoding") {
         return Err(Refused::Status(411));
     }
@@ -158,7 +162,7 @@ impl Read for Deadline<'_> {
 }
 
 #[derive(Debug)]
-pub struct Response {
+pub struct HttpResponse {
     pub status: u16,
     pub content_type: &'static str,
     pub body: Cow<'static, [u8]>,
@@ -175,19 +179,19 @@ const SAFE: &str = "Content-Security-Policy: default-src 'none'; script-src 'sel
                     Cross-Origin-Resource-Policy: same-origin\r\n\
                     Cross-Origin-Opener-Policy: same-origin\r\n";
 
-impl Response {
-    pub fn json(status: u16, value: &serde_json::Value) -> Response {
+impl HttpResponse {
+    pub fn json(status: u16, value: &serde_json::Value) -> HttpResponse {
         let body = Cow::Owned(value.to_string().into_bytes());
-        Response { status, content_type: "application/json", body }
+        HttpResponse { status, content_type: "application/json", body }
     }
 
     /// Returns an error response with a text for users and the page.
-    pub fn error(status: u16, error: &str) -> Response {
-        Response::json(status, &serde_json::json!({ "error": error }))
+    pub fn error(status: u16, error: &str) -> HttpResponse {
+        HttpResponse::json(status, &serde_json::json!({ "error": error }))
     }
 
-    pub fn of_status(status: u16) -> Response {
-        Response::error(status, reason(status))
+    pub fn of_status(status: u16) -> HttpResponse {
+        HttpResponse::error(status, reason(status))
     }
 
     pub fn send(&self, mut stream: &TcpStream) -> io::Result<()> {
@@ -213,9 +217,9 @@ fn head_of(status: u16, content_type: &str, more: &str) -> String {
 
 /// Closes after the client has read the response: data unread by the server would make the system
 /// discard it.
-pub fn close(stream: &TcpStream, patience: Duration) {
+pub fn close(stream: &TcpStream, timeout: Duration) {
     let _ = stream.shutdown(Shutdown::Write);
-    let mut rest = Deadline { stream, until: Instant::now() + patience };
+    let mut rest = Deadline { stream, until: Instant::now() + timeout };
     let mut chunk = [0; 4_096];
     let mut seen = 0;
     while let Ok(count @ 1..) = rest.read(&mut chunk) {

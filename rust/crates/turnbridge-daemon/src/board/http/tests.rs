@@ -15,7 +15,7 @@ impl Read for Pieces<'_> {
     }
 }
 
-fn read(bytes: &[u8], size: usize) -> Result<(Head, Vec<u8>), Refused> {
+fn read(bytes: &[u8], size: usize) -> Result<(RequestHead, Vec<u8>), Refused> {
     let mut input = Pieces { bytes, size };
     let (head, begun) = read_head(&mut input)?;
     let body = read_body(&head, begun, &mut input)?;

@@ -8,16 +8,16 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
 
-use turnbridge_core::board::tcp_table::{Family, Owner, linux_user};
+use turnbridge_core::board::tcp_table::{ConnectionOwner, Family, linux_user};
 
 pub fn own_user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-pub fn owner(theirs: SocketAddr, ours: SocketAddr) -> Owner {
+pub fn owner(theirs: SocketAddr, ours: SocketAddr) -> ConnectionOwner {
     let asked = sock_diag::owner(theirs, ours);
     match asked.unwrap_or_else(|| in_tables(|path| fs::read(path), theirs, ours)) {
-        Owner::Nobody if is_loopback_shared() => Owner::Unknown,
+        ConnectionOwner::NoProcess if is_loopback_shared() => ConnectionOwner::Unknown,
         owner => owner,
     }
 }
@@ -28,9 +28,9 @@ fn in_tables(
     read: impl Fn(&str) -> io::Result<Vec<u8>>,
     theirs: SocketAddr,
     ours: SocketAddr,
-) -> Owner {
+) -> ConnectionOwner {
     let tables = [(Family::V4, "/proc/self/net/tcp"), (Family::V6, "/proc/self/net/tcp6")];
-    let mut owner = Owner::Nobody;
+    let mut owner = ConnectionOwner::NoProcess;
     for (family, path) in tables {
         if family == Family::V4 && theirs.is_ipv6() {
             continue;
@@ -38,16 +38,16 @@ fn in_tables(
         match read(path) {
             Ok(table) => {
                 if let Some(user) = linux_user(&table, family, theirs, ours) {
-                    return Owner::User(user);
+                    return ConnectionOwner::User(user);
                 }
             }
             // A system without IPv6 has no second table.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 if family == Family::V4 || theirs.is_ipv6() {
-                    owner = Owner::Unknown;
+                    owner = ConnectionOwner::Unknown;
                 }
             }
-            Err(_) => return Owner::Unreadable,
+            Err(_) => return ConnectionOwner::Unreadable,
         }
     }
     owner

@@ -4,7 +4,7 @@ use std::ffi::CStr;
 use std::net::SocketAddr;
 use std::ptr;
 
-use turnbridge_core::board::tcp_table::{Owner, macos_user};
+use turnbridge_core::board::tcp_table::{ConnectionOwner, macos_user};
 
 const LIST: &CStr = c"net.inet.tcp.pcblist_n";
 
@@ -14,9 +14,9 @@ pub fn own_user() -> u32 {
 
 /// Returns the user of a socket. A missing one is accepted, unlike on Linux: no documentation
 /// guarantees that users other than root get the whole list.
-pub fn owner(theirs: SocketAddr, ours: SocketAddr) -> Owner {
+pub fn owner(theirs: SocketAddr, ours: SocketAddr) -> ConnectionOwner {
     let user = read().and_then(|list| macos_user(&list, theirs, ours));
-    user.map_or(Owner::Unknown, Owner::User)
+    user.map_or(ConnectionOwner::Unknown, ConnectionOwner::User)
 }
 
 fn read() -> Option<Vec<u8>> {

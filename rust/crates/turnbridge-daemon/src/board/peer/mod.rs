@@ -9,28 +9,28 @@ mod system;
 
 use std::net::{SocketAddr, TcpStream};
 
-use turnbridge_core::board::tcp_table::Owner;
+use turnbridge_core::board::tcp_table::ConnectionOwner;
 
 /// Returns the reason to refuse the connection, or `None` to accept it.
-pub fn refusal(stream: &TcpStream) -> Option<Refusal> {
+pub fn refusal(stream: &TcpStream) -> Option<PeerRefusal> {
     let (Ok(theirs), Ok(ours)) = (stream.peer_addr(), stream.local_addr()) else {
-        return Some(Refusal::Gone);
+        return Some(PeerRefusal::Gone);
     };
     // Maps an IPv4 address that came through IPv6 to plain IPv4.
     let plain = |address: SocketAddr| SocketAddr::new(address.ip().to_canonical(), address.port());
     let owner = system::owner(plain(theirs), plain(ours));
     match owner {
         _ if owner.may_use_board_of(system::own_user()) => None,
-        Owner::User(user) => Some(Refusal::Stranger(user)),
-        Owner::Unreadable => Some(Refusal::Unreadable),
-        Owner::Nobody | Owner::Unknown => Some(Refusal::Gone),
+        ConnectionOwner::User(user) => Some(PeerRefusal::OtherUser(user)),
+        ConnectionOwner::Unreadable => Some(PeerRefusal::Unreadable),
+        ConnectionOwner::NoProcess | ConnectionOwner::Unknown => Some(PeerRefusal::Gone),
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refusal {
+pub enum PeerRefusal {
     /// A process of this other user.
-    Stranger(u32),
+    OtherUser(u32),
     /// It has closed its end, or the system does not know the connection.
     Gone,
     /// The system could report the user, but the query failed.
@@ -54,7 +54,7 @@ mod tests {
             assert_eq!(refusal(&server), None, "{address}");
             drop(client);
             if cfg!(target_os = "linux") {
-                assert_eq!(refusal(&server), Some(Refusal::Gone), "{address}");
+                assert_eq!(refusal(&server), Some(PeerRefusal::Gone), "{address}");
             }
         }
     }

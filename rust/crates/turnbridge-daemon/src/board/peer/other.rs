@@ -3,12 +3,12 @@
 
 use std::net::SocketAddr;
 
-use turnbridge_core::board::tcp_table::Owner;
+use turnbridge_core::board::tcp_table::ConnectionOwner;
 
 pub fn own_user() -> u32 {
     0
 }
 
-pub fn owner(_theirs: SocketAddr, _ours: SocketAddr) -> Owner {
-    Owner::Unknown
+pub fn owner(_theirs: SocketAddr, _ours: SocketAddr) -> ConnectionOwner {
+    ConnectionOwner::Unknown
 }

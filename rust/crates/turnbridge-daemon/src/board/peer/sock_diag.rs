@@ -11,31 +11,31 @@ use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, connect, recv, send, socket_with,
 };
-use turnbridge_core::board::sock_diag::{Found, read_answer, request};
-use turnbridge_core::board::tcp_table::Owner;
+use turnbridge_core::board::sock_diag::{SocketOwner, read_answer, request};
+use turnbridge_core::board::tcp_table::ConnectionOwner;
 
 /// The timeout. The kernel normally responds before `send` returns.
-const PATIENCE: Duration = Duration::from_secs(1);
+const TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Returns the owner of a socket. Returns `None` if the kernel cannot be queried: a container or a
 /// sandbox may forbid it, and a kernel may be built without it.
-pub fn owner(theirs: SocketAddr, ours: SocketAddr) -> Option<Owner> {
+pub fn owner(theirs: SocketAddr, ours: SocketAddr) -> Option<ConnectionOwner> {
     match ask_all(theirs, ours) {
-        Ok(Found::User(user)) => Some(Owner::User(user)),
-        Ok(Found::Nobody) => Some(Owner::Nobody),
-        Ok(Found::NotFound | Found::Failed) => None,
+        Ok(SocketOwner::User(user)) => Some(ConnectionOwner::User(user)),
+        Ok(SocketOwner::NoProcess) => Some(ConnectionOwner::NoProcess),
+        Ok(SocketOwner::NotFound | SocketOwner::Failed) => None,
         // A temporary failure. Its cause must not also make this process read the whole table.
         Err(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS | Errno::AGAIN) => {
-            Some(Owner::Unreadable)
+            Some(ConnectionOwner::Unreadable)
         }
         Err(_) => None,
     }
 }
 
-fn ask_all(theirs: SocketAddr, ours: SocketAddr) -> Result<Found> {
+fn ask_all(theirs: SocketAddr, ours: SocketAddr) -> Result<SocketOwner> {
     let netlink = open()?;
     let found = ask(&netlink, theirs, ours)?;
-    if found != Found::NotFound {
+    if found != SocketOwner::NotFound {
         return Ok(found);
     }
     // The kernel returns the same error if it cannot search. The listener certainly exists, so a
@@ -46,7 +46,7 @@ fn ask_all(theirs: SocketAddr, ours: SocketAddr) -> Result<Found> {
         SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
     };
     Ok(match ask(&netlink, ours, SocketAddr::new(nowhere, 0))? {
-        Found::User(_) | Found::Nobody => Found::Nobody,
+        SocketOwner::User(_) | SocketOwner::NoProcess => SocketOwner::NoProcess,
         cannot_look => cannot_look,
     })
 }
@@ -55,14 +55,14 @@ fn ask_all(theirs: SocketAddr, ours: SocketAddr) -> Result<Found> {
 fn open() -> Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC;
     let netlink = socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, Some(SOCK_DIAG))?;
-    set_socket_timeout(&netlink, Timeout::Recv, Some(PATIENCE))?;
-    set_socket_timeout(&netlink, Timeout::Send, Some(PATIENCE))?;
+    set_socket_timeout(&netlink, Timeout::Recv, Some(TIMEOUT))?;
+    set_socket_timeout(&netlink, Timeout::Send, Some(TIMEOUT))?;
     connect(&netlink, &SocketAddrNetlink::new(0, 0))?;
     Ok(netlink)
 }
 
-fn ask(netlink: &OwnedFd, local: SocketAddr, remote: SocketAddr) -> Result<Found> {
-    let Some(request) = request(local, remote) else { return Ok(Found::Failed) };
+fn ask(netlink: &OwnedFd, local: SocketAddr, remote: SocketAddr) -> Result<SocketOwner> {
+    let Some(request) = request(local, remote) else { return Ok(SocketOwner::Failed) };
     retry_on_intr(|| send(netlink, &request, SendFlags::empty()))?;
     let mut answer = [0_u8; 4_096];
     let (length, _) = retry_on_intr(|| recv(netlink, &mut answer, RecvFlags::empty()))?;

@@ -7,7 +7,7 @@ use rustix::net::sockopt::set_socket_linger;
 
 /// Returns the results of both methods for the other end, with addresses like `refusal` passes
 /// them.
-fn both(server: &TcpStream, theirs: SocketAddr) -> (Option<Owner>, Owner) {
+fn both(server: &TcpStream, theirs: SocketAddr) -> (Option<ConnectionOwner>, ConnectionOwner) {
     let plain = |address: SocketAddr| SocketAddr::new(address.ip().to_canonical(), address.port());
     let (theirs, ours) = (plain(theirs), plain(server.local_addr().unwrap()));
     (sock_diag::owner(theirs, ours), in_tables(|path| fs::read(path), theirs, ours))
@@ -15,7 +15,7 @@ fn both(server: &TcpStream, theirs: SocketAddr) -> (Option<Owner>, Owner) {
 
 #[test]
 fn the_kernel_and_the_tables_say_the_same_of_one_socket() {
-    let own = Owner::User(own_user());
+    let own = ConnectionOwner::User(own_user());
     let mapped = Ipv4Addr::LOCALHOST.to_ipv6_mapped().into();
     for (listens_at, connects_to) in
         [("127.0.0.1:0", None), ("[::1]:0", None), ("127.0.0.1:0", Some(mapped))]
@@ -34,7 +34,7 @@ fn the_kernel_and_the_tables_say_the_same_of_one_socket() {
             let linger = is_reset.then_some(std::time::Duration::ZERO);
             set_socket_linger(&client, linger).unwrap();
             drop(client);
-            let gone = (Some(Owner::Nobody), Owner::Nobody);
+            let gone = (Some(ConnectionOwner::NoProcess), ConnectionOwner::NoProcess);
             assert_eq!(both(&server, theirs), gone, "{address} {is_reset}");
         }
     }
@@ -47,16 +47,16 @@ fn a_table_that_is_there_and_cannot_be_read_lets_nobody_in() {
     let not_found = || io::Error::from(ErrorKind::NotFound);
     let too_many_files = || io::Error::from(Errno::MFILE);
     for (first, second, (theirs, ours), expected) in [
-        (None, None, v4, Owner::Nobody),
-        (None, Some(not_found()), v4, Owner::Nobody),
-        (Some(not_found()), Some(not_found()), v4, Owner::Unknown),
-        (None, Some(not_found()), v6, Owner::Unknown),
-        (Some(too_many_files()), Some(too_many_files()), v4, Owner::Unreadable),
-        (None, Some(too_many_files()), v4, Owner::Unreadable),
-        (Some(not_found()), Some(too_many_files()), v4, Owner::Unreadable),
-        (None, Some(too_many_files()), v6, Owner::Unreadable),
-        (Some(ErrorKind::PermissionDenied.into()), None, v4, Owner::Unreadable),
-        (Some(Errno::NOMEM.into()), None, v4, Owner::Unreadable),
+        (None, None, v4, ConnectionOwner::NoProcess),
+        (None, Some(not_found()), v4, ConnectionOwner::NoProcess),
+        (Some(not_found()), Some(not_found()), v4, ConnectionOwner::Unknown),
+        (None, Some(not_found()), v6, ConnectionOwner::Unknown),
+        (Some(too_many_files()), Some(too_many_files()), v4, ConnectionOwner::Unreadable),
+        (None, Some(too_many_files()), v4, ConnectionOwner::Unreadable),
+        (Some(not_found()), Some(too_many_files()), v4, ConnectionOwner::Unreadable),
+        (None, Some(too_many_files()), v6, ConnectionOwner::Unreadable),
+        (Some(ErrorKind::PermissionDenied.into()), None, v4, ConnectionOwner::Unreadable),
+        (Some(Errno::NOMEM.into()), None, v4, ConnectionOwner::Unreadable),
     ] {
         let told = format!("{first:?} {second:?} {theirs}");
         let read = |path: &str| {

@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use turnbridge_core::board::board_wire::CodeFile;
 use turnbridge_core::board::sign_in::{
-    CODE_VALID, MOST_WRONG_CODES, Standing, code_of, shown_code, typed_code,
+    CODE_VALID, MOST_WRONG_CODES, TicketStatus, code_of, shown_code, typed_code,
 };
 use turnbridge_store::files::atomic_file::write_atomically;
 use turnbridge_store::paths::StatePaths;
@@ -35,13 +35,13 @@ impl Code {
         shown_code(&self.secret)
     }
 
-    pub fn standing(&self) -> Standing {
+    pub fn standing(&self) -> TicketStatus {
         match read(&self.paths) {
-            Ok(file) if file.code != self.secret => Standing::Replaced,
-            Ok(file) if file.wrong >= MOST_WRONG_CODES => Standing::Void,
-            Ok(_) => Standing::Open,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Standing::Used,
-            Err(_) => Standing::Replaced,
+            Ok(file) if file.code != self.secret => TicketStatus::Replaced,
+            Ok(file) if file.wrong >= MOST_WRONG_CODES => TicketStatus::Void,
+            Ok(_) => TicketStatus::Open,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => TicketStatus::Used,
+            Err(_) => TicketStatus::Replaced,
         }
     }
 }
@@ -56,7 +56,7 @@ impl Drop for Code {
 
 /// The reason why a code is refused.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub enum CodeRefusal {
     /// No code is valid at present.
     NoCode,
     Wrong {
@@ -66,47 +66,51 @@ pub enum Refusal {
     Void,
 }
 
-impl Refusal {
+impl CodeRefusal {
     /// Returns the value that the page reads.
     pub fn reason(&self) -> Value {
         match self {
-            Refusal::NoCode => json!("no_code"),
-            Refusal::Wrong { tries_left } => json!({ "wrong_code": tries_left }),
-            Refusal::Void => json!("void_code"),
+            CodeRefusal::NoCode => json!("no_code"),
+            CodeRefusal::Wrong { tries_left } => json!({ "wrong_code": tries_left }),
+            CodeRefusal::Void => json!("void_code"),
         }
     }
 }
 
 /// Redeems a code, once. A try is counted before the comparison, so that a try that cannot be
 /// counted (a full disk) fails.
-pub fn redeem(paths: &StatePaths, given: &str) -> Result<(), Refusal> {
+pub fn redeem(paths: &StatePaths, given: &str) -> Result<(), CodeRefusal> {
     redeem_after(paths, given, || ())
 }
 
 /// Calls `meanwhile` after it has read the code and before it counts the try. Tests remove or
 /// replace the code there, as another process can.
-fn redeem_after(paths: &StatePaths, given: &str, meanwhile: impl FnOnce()) -> Result<(), Refusal> {
+fn redeem_after(
+    paths: &StatePaths,
+    given: &str,
+    meanwhile: impl FnOnce(),
+) -> Result<(), CodeRefusal> {
     let path = paths.board_code();
     let Some((opened, mut file)) = open_fresh(&path) else {
         let _ = fs::remove_file(&path);
-        return Err(Refusal::NoCode);
+        return Err(CodeRefusal::NoCode);
     };
     meanwhile();
     if file.wrong >= MOST_WRONG_CODES {
-        return Err(Refusal::Void);
+        return Err(CodeRefusal::Void);
     }
     file.wrong += 1;
     if count(&opened, &file).is_err() {
         let _ = fs::remove_file(&path);
-        return Err(Refusal::NoCode);
+        return Err(CodeRefusal::NoCode);
     }
     if read(paths).ok().is_none_or(|now| now.code != file.code) {
-        return Err(Refusal::NoCode);
+        return Err(CodeRefusal::NoCode);
     }
     match token::is_same(&file.code, &typed_code(given)) {
-        true => fs::remove_file(&path).map_err(|_| Refusal::NoCode),
-        false if file.wrong >= MOST_WRONG_CODES => Err(Refusal::Void),
-        false => Err(Refusal::Wrong { tries_left: MOST_WRONG_CODES - file.wrong }),
+        true => fs::remove_file(&path).map_err(|_| CodeRefusal::NoCode),
+        false if file.wrong >= MOST_WRONG_CODES => Err(CodeRefusal::Void),
+        false => Err(CodeRefusal::Wrong { tries_left: MOST_WRONG_CODES - file.wrong }),
     }
 }
 
@@ -159,23 +163,26 @@ mod tests {
         let (_folder, paths, first) = make();
         let code = Code::make(&paths).unwrap();
         assert_ne!(first.secret, code.secret);
-        assert_eq!((first.standing(), code.standing()), (Standing::Replaced, Standing::Open));
+        assert_eq!(
+            (first.standing(), code.standing()),
+            (TicketStatus::Replaced, TicketStatus::Open)
+        );
         drop(first);
-        assert_eq!(redeem(&paths, "?"), Err(Refusal::Wrong { tries_left: 4 }));
+        assert_eq!(redeem(&paths, "?"), Err(CodeRefusal::Wrong { tries_left: 4 }));
         assert_eq!(redeem(&paths, &code.shown().to_lowercase()), Ok(()));
-        assert_eq!(code.standing(), Standing::Used);
-        assert_eq!(redeem(&paths, &code.shown()), Err(Refusal::NoCode));
+        assert_eq!(code.standing(), TicketStatus::Used);
+        assert_eq!(redeem(&paths, &code.shown()), Err(CodeRefusal::NoCode));
     }
 
     #[test]
     fn five_wrong_ones_end_it_and_the_right_one_is_not_taken_any_more() {
         let (_folder, paths, code) = make();
         for tries_left in (1..MOST_WRONG_CODES).rev() {
-            assert_eq!(redeem(&paths, "00000000"), Err(Refusal::Wrong { tries_left }));
+            assert_eq!(redeem(&paths, "00000000"), Err(CodeRefusal::Wrong { tries_left }));
         }
-        assert_eq!(redeem(&paths, ""), Err(Refusal::Void));
-        assert_eq!(redeem(&paths, &code.shown()), Err(Refusal::Void));
-        assert_eq!(code.standing(), Standing::Void);
+        assert_eq!(redeem(&paths, ""), Err(CodeRefusal::Void));
+        assert_eq!(redeem(&paths, &code.shown()), Err(CodeRefusal::Void));
+        assert_eq!(code.standing(), TicketStatus::Void);
         drop(code);
         assert!(!paths.board_code().exists());
     }
@@ -188,7 +195,7 @@ mod tests {
         let modified = fs::metadata(paths.board_code()).unwrap().modified().unwrap();
         assert!(modified.elapsed().unwrap() > CODE_VALID - Duration::from_secs(3));
         age(&paths, CODE_VALID + Duration::from_secs(1));
-        assert_eq!(redeem(&paths, &code.shown()), Err(Refusal::NoCode));
+        assert_eq!(redeem(&paths, &code.shown()), Err(CodeRefusal::NoCode));
         assert!(!paths.board_code().exists());
     }
 
@@ -197,14 +204,14 @@ mod tests {
         for is_right in [false, true] {
             let (_folder, paths, code) = make();
             let given = if is_right { code.shown() } else { "00000000".to_owned() };
-            assert_eq!(redeem_after(&paths, &given, || drop(code)), Err(Refusal::NoCode));
+            assert_eq!(redeem_after(&paths, &given, || drop(code)), Err(CodeRefusal::NoCode));
             assert!(!paths.board_code().exists());
             let (_folder, paths, first) = make();
             let given = if is_right { first.shown() } else { "00000000".to_owned() };
             let mut second = None;
             let replace = || second = Code::make(&paths).ok();
-            assert_eq!(redeem_after(&paths, &given, replace), Err(Refusal::NoCode));
-            assert_eq!(second.as_ref().map(Code::standing), Some(Standing::Open));
+            assert_eq!(redeem_after(&paths, &given, replace), Err(CodeRefusal::NoCode));
+            assert_eq!(second.as_ref().map(Code::standing), Some(TicketStatus::Open));
             assert_eq!(redeem(&paths, &second.unwrap().shown()), Ok(()));
         }
     }
@@ -214,7 +221,7 @@ mod tests {
         let (_folder, paths, _code) = make();
         for text in ["", "{}", r#"{"version":1,"code":"","wrong":0}"#] {
             fs::write(paths.board_code(), text).unwrap();
-            assert_eq!(redeem(&paths, ""), Err(Refusal::NoCode), "{text}");
+            assert_eq!(redeem(&paths, ""), Err(CodeRefusal::NoCode), "{text}");
         }
     }
 }

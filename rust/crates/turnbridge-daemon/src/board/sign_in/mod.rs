@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use turnbridge_core::board::sign_in::{CODE_VALID, TICKET_VALID};
 use turnbridge_store::paths::StatePaths;
 
-use super::http::Response;
+use super::http::HttpResponse;
 
 pub use code::Code;
 pub use ticket::Ticket;
@@ -34,9 +34,9 @@ enum Proof<'a> {
 
 impl SignIn {
     /// Handles `POST /enter`.
-    pub fn exchange(&self, paths: &StatePaths, order: &Value, token: &str) -> Response {
+    pub fn exchange(&self, paths: &StatePaths, order: &Value, token: &str) -> HttpResponse {
         let Some(proof) = proof(order) else {
-            return Response::error(422, "there has to be a `ticket` or a `code`");
+            return HttpResponse::error(422, "there has to be a `ticket` or a `code`");
         };
         let _one_at_a_time = self.0.lock();
         let refusal = match proof {
@@ -44,8 +44,10 @@ impl SignIn {
             Proof::Code(given) => code::redeem(paths, given).err().map(|refusal| refusal.reason()),
         };
         match refusal {
-            None => Response::json(200, &json!({ "token": token })),
-            Some(reason) => Response::json(403, &json!({ "error": "Forbidden", "reason": reason })),
+            None => HttpResponse::json(200, &json!({ "token": token })),
+            Some(reason) => {
+                HttpResponse::json(403, &json!({ "error": "Forbidden", "reason": reason }))
+            }
         }
     }
 }

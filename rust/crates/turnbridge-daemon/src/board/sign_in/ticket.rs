@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
-use turnbridge_core::board::sign_in::{self, Standing, TICKET_VALID};
+use turnbridge_core::board::sign_in::{self, TICKET_VALID, TicketStatus};
 use turnbridge_store::files::atomic_file::write_atomically;
 use turnbridge_store::paths::StatePaths;
 
@@ -34,18 +34,18 @@ impl Ticket {
         self.paths.board_page()
     }
 
-    pub fn standing(&self) -> Standing {
+    pub fn standing(&self) -> TicketStatus {
         match fs::read_to_string(self.paths.board_ticket()) {
-            Ok(secret) if secret == self.secret => Standing::Open,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Standing::Used,
-            _ => Standing::Replaced,
+            Ok(secret) if secret == self.secret => TicketStatus::Open,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => TicketStatus::Used,
+            _ => TicketStatus::Replaced,
         }
     }
 }
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        if self.standing() == Standing::Open {
+        if self.standing() == TicketStatus::Open {
             let _ = fs::remove_file(self.paths.board_ticket());
         }
         let page = fs::read_to_string(self.paths.board_page());
@@ -86,13 +86,13 @@ mod tests {
         assert!(!redeem(""));
         let first = Ticket::make(&paths, 4_000).unwrap();
         let second = Ticket::make(&paths, 4_000).unwrap();
-        assert_eq!(first.standing(), Standing::Replaced);
+        assert_eq!(first.standing(), TicketStatus::Replaced);
         assert!(!redeem(&first.secret) && !redeem(""));
         drop(first);
-        assert_eq!(second.standing(), Standing::Open);
+        assert_eq!(second.standing(), TicketStatus::Open);
         assert!(fs::read_to_string(second.page()).unwrap().contains(&second.secret));
         assert!(redeem(&second.secret));
-        assert_eq!(second.standing(), Standing::Used);
+        assert_eq!(second.standing(), TicketStatus::Used);
         assert!(!redeem(&second.secret));
         drop(second);
         assert!(!paths.board_page().exists());

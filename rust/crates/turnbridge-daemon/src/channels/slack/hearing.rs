@@ -5,26 +5,26 @@ use std::io;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use turnbridge_config::Slack as SlackConfig;
+use turnbridge_config::SlackConfig;
 use turnbridge_config::slack_connection::account;
 use turnbridge_core::notices::route::Route;
 use turnbridge_core::replies::reply::{Reply, ReplySource};
-use turnbridge_core::slack::listening::{Company, Machines};
+use turnbridge_core::slack::listening::{Machines, OtherMachines};
 use turnbridge_core::slack::machine_wire::Machine;
 use turnbridge_core::slack::place_wire::SlackPlace;
-use turnbridge_core::slack::reply_check::{Owner, Workspace};
+use turnbridge_core::slack::reply_check::{BotWorkspace, ReplyOwner};
 use turnbridge_core::slack::slack_ts::SlackTs;
 use turnbridge_core::slack::thread_marks::MarkChange;
 use turnbridge_slack::WebApi;
 use turnbridge_store::clock;
-use turnbridge_store::log::Field;
+use turnbridge_store::log::LogValue;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::inbox::{self, Accepted};
 use turnbridge_store::state::slack_place;
 use turnbridge_store::state::thread_marks::MarksFile;
 
 use super::route_table::RouteTable;
-use crate::daemon::event::Event;
+use crate::daemon::event::DaemonEvent;
 use crate::daemon::log::DaemonLog;
 
 /// The read marks of a daemon: one file, whatever the config contains.
@@ -37,16 +37,16 @@ pub struct Hearing {
     pub machine: Machine,
     pub log: DaemonLog,
     pub routes: RouteTable,
-    pub events: Sender<Event>,
+    pub events: Sender<DaemonEvent>,
     marks: Marks,
     account: String,
     place: Mutex<Option<SlackPlace>>,
-    company: Mutex<State>,
+    company: Mutex<ListenerState>,
 }
 
 /// The other machines and connections that share the app's events.
 #[derive(Debug, Clone, Default)]
-pub struct State {
+pub struct ListenerState {
     pub machines: Machines,
     pub other_listeners: usize,
     pub is_connected: bool,
@@ -57,9 +57,9 @@ pub struct State {
     pub is_stopped: bool,
 }
 
-impl State {
-    pub fn company(&self, own: &str) -> Company {
-        Company::of(&self.machines, own, self.other_listeners, self.is_connected)
+impl ListenerState {
+    pub fn company(&self, own: &str) -> OtherMachines {
+        OtherMachines::of(&self.machines, own, self.other_listeners, self.is_connected)
     }
 }
 
@@ -70,7 +70,7 @@ impl Hearing {
         api: Arc<WebApi>,
         machine: Machine,
         marks: Marks,
-        events: Sender<Event>,
+        events: Sender<DaemonEvent>,
     ) -> Hearing {
         let account = account(&slack);
         let place = Mutex::new(slack_place::read(&paths, &account));
@@ -98,20 +98,20 @@ impl Hearing {
         *self.place.lock().unwrap_or_else(PoisonError::into_inner) = Some(place);
     }
 
-    pub fn owner<'a>(&'a self, place: Option<&'a SlackPlace>) -> Owner<'a> {
-        Owner {
+    pub fn owner<'a>(&'a self, place: Option<&'a SlackPlace>) -> ReplyOwner<'a> {
+        ReplyOwner {
             user_id: self.user_id(),
             dm_channel: place.map(|place| place.channel.as_str()),
-            workspace: place.map_or(Workspace::default(), SlackPlace::workspace),
+            workspace: place.map_or(BotWorkspace::default(), SlackPlace::workspace),
             machine: Some(&self.machine.id),
         }
     }
 
-    pub fn state(&self) -> MutexGuard<'_, State> {
+    pub fn state(&self) -> MutexGuard<'_, ListenerState> {
         self.company.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub fn company(&self) -> Company {
+    pub fn company(&self) -> OtherMachines {
         self.state().company(&self.machine.id)
     }
 
@@ -127,11 +127,11 @@ impl Hearing {
 
     /// Stores a reply in the inbox, once. `route` is `None` if its thread leads to no session,
     /// which the thread is then informed of.
-    pub fn take(
+    pub fn keep_reply(
         &self,
         reply: Reply,
         route: Option<&Route>,
-        fields: &mut Vec<(&str, Field)>,
+        fields: &mut Vec<(&str, LogValue)>,
     ) -> io::Result<()> {
         let thread = reply.thread.clone().ok_or(io::ErrorKind::InvalidInput)?;
         let ts = SlackTs::parse(&reply.ts).ok_or(io::ErrorKind::InvalidInput)?;
@@ -156,7 +156,7 @@ impl Hearing {
         };
         fields.push(("reply", reply.id.into()));
         self.log.info(message, fields);
-        let _ = self.events.send(Event::ReplyKept);
+        let _ = self.events.send(DaemonEvent::ReplyKept);
         Ok(())
     }
 }

@@ -1,11 +1,11 @@
 //! Slack as a channel: notices become threads, and what the user replies there goes into the inbox.
 
 pub(crate) mod asker;
-pub(crate) mod ears;
 pub(crate) mod hearing;
 pub mod machine;
 pub(crate) mod plan;
 pub(crate) mod route_table;
 pub(crate) mod slack_channel;
+pub(crate) mod slack_intake;
 pub(crate) mod slack_route;
 pub(crate) mod slack_side;

@@ -2,8 +2,8 @@
 //! the answers (SLV-27..36, SLV-72, SLV-76). Pure.
 
 use turnbridge_core::notices::notice::{Cause, Notice, NoticeKind};
-use turnbridge_core::notices::progress::Message;
-use turnbridge_core::slack::slack_text::{Part, split_answer, split_prompt};
+use turnbridge_core::notices::progress::NoticeMessage;
+use turnbridge_core::slack::slack_text::{MessagePart, split_answer, split_prompt};
 use turnbridge_core::text::one_line::shown_prompt;
 use turnbridge_core::text::texts::{
     Language, Text, answer_missing, log_location, problem, turn_failed, waiting_for_you,
@@ -11,7 +11,7 @@ use turnbridge_core::text::texts::{
 
 /// The part of the config that the texts need.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct PostSettings {
     pub language: Language,
     /// The path of the log that a message about a problem names.
     pub log: String,
@@ -23,8 +23,8 @@ pub fn plan(
     notice: &Notice,
     prompt: Option<String>,
     answer: Option<String>,
-    settings: &Settings,
-) -> Vec<Message> {
+    settings: &PostSettings,
+) -> Vec<NoticeMessage> {
     if notice.kind == NoticeKind::Problem {
         let cause = notice.subject.as_deref().and_then(Cause::parse);
         let text = cause.map(|cause| problem(settings.language, cause, &settings.log));
@@ -61,6 +61,6 @@ fn answers(notice: &Notice, answer: Option<String>, language: Language) -> Vec<S
     texts
 }
 
-fn message(part: Part) -> Message {
-    Message { text: part.text, markdown: Some(part.markdown) }
+fn message(part: MessagePart) -> NoticeMessage {
+    NoticeMessage { text: part.text, markdown: Some(part.markdown) }
 }

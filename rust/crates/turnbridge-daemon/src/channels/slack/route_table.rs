@@ -12,11 +12,11 @@ use turnbridge_store::state::routes;
 
 #[derive(Default)]
 pub struct RouteTable {
-    read: Mutex<Option<(Stamp, Arc<Vec<Route>>)>>,
+    read: Mutex<Option<(RouteFileStamp, Arc<Vec<Route>>)>>,
 }
 
 /// The length and time of the file. Lines are appended, so that each changes the length.
-type Stamp = (u64, Option<SystemTime>);
+type RouteFileStamp = (u64, Option<SystemTime>);
 
 impl RouteTable {
     pub fn get(&self, paths: &StatePaths) -> io::Result<Arc<Vec<Route>>> {

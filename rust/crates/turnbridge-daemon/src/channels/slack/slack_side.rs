@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use turnbridge_config::slack_connection::{speed_up, web_api};
-use turnbridge_config::{Config, Slack as SlackConfig};
+use turnbridge_config::{Config, SlackConfig};
 use turnbridge_core::ids::ChannelName;
 use turnbridge_core::system::daemon_wire::{ChannelStatus, ListenerStatus, RepliesStatus};
 use turnbridge_slack::{Envelope, SocketEvent, SocketMode, SocketWarning, Timing, Token};
@@ -15,13 +15,13 @@ use turnbridge_store::clock;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::thread_marks::MarksFile;
 
-use super::asker::{self, Order};
-use super::ears::Ears;
+use super::asker::{self, AskerCommand};
 use super::hearing::{Hearing, Marks, adopt_inbox};
+use super::slack_intake::SlackIntake;
 use crate::channels::listener::Listener;
-use crate::channels::obstacle::Obstacle;
+use crate::channels::obstacle::DeliveryObstacle;
 use crate::channels::slack::machine::machine;
-use crate::daemon::event::Event;
+use crate::daemon::event::DaemonEvent;
 use crate::daemon::log::DaemonLog;
 
 /// The number of sockets that Slack allows an app.
@@ -32,8 +32,8 @@ const REFUSED_PAUSE: Duration = Duration::from_secs(5 * 60);
 
 pub struct SlackSide {
     paths: StatePaths,
-    events: Sender<Event>,
-    open: Option<Open>,
+    events: Sender<DaemonEvent>,
+    open: Option<OpenSlack>,
     /// The number of the last connection.
     connection: u64,
     status: ListenerStatus,
@@ -65,19 +65,19 @@ enum ListenerNews {
 struct ListenerReporter {
     connection: u64,
     reports: Sender<ListenerReport>,
-    events: Sender<Event>,
+    events: Sender<DaemonEvent>,
 }
 
 impl ListenerReporter {
     fn send(&self, news: ListenerNews) {
         let _ = self.reports.send(ListenerReport { connection: self.connection, news });
-        let _ = self.events.send(Event::Channel(ChannelName::SLACK));
+        let _ = self.events.send(DaemonEvent::Channel(ChannelName::SLACK));
     }
 }
 
-struct Open {
+struct OpenSlack {
     hearing: Arc<Hearing>,
-    asker: Sender<Order>,
+    asker: Sender<AskerCommand>,
     socket: SocketMode,
 }
 
@@ -89,7 +89,7 @@ struct Refusal {
 }
 
 impl SlackSide {
-    pub fn new(paths: StatePaths, events: Sender<Event>) -> SlackSide {
+    pub fn new(paths: StatePaths, events: Sender<DaemonEvent>) -> SlackSide {
         let status = ListenerStatus::Off { reason: "no config has been read".to_owned() };
         let (open, replies, unopened, marks) = (None, None, None, None);
         let (report, reports) = mpsc::channel();
@@ -117,7 +117,7 @@ impl SlackSide {
             }
             Err(obstacle) => {
                 self.unopened = Some((wanted, app_token));
-                let Obstacle { text: error, hint } = obstacle;
+                let DeliveryObstacle { text: error, hint } = obstacle;
                 ListenerStatus::Refused { error, hint: Some(hint), is_local: true }
             }
         };
@@ -134,9 +134,13 @@ impl SlackSide {
         self.status = status;
     }
 
-    fn connect(&mut self, slack: &SlackConfig, app_token: Token) -> Result<Open, Obstacle> {
+    fn connect(
+        &mut self,
+        slack: &SlackConfig,
+        app_token: Token,
+    ) -> Result<OpenSlack, DeliveryObstacle> {
         let api = Arc::new(web_api(slack)?);
-        let files = |name: &str, error: io::Error| Obstacle {
+        let files = |name: &str, error: io::Error| DeliveryObstacle {
             text: format!("{name}: {error}"),
             hint: "look at the state folder, and at the space on its disk".to_owned(),
         };
@@ -146,7 +150,7 @@ impl SlackSide {
         let hearing = Hearing::new(paths, slack.clone(), Arc::clone(&api), machine, marks, events);
         let hearing = Arc::new(hearing);
         let (orders, incoming) = mpsc::channel();
-        let threads = |error: io::Error| Obstacle {
+        let threads = |error: io::Error| DeliveryObstacle {
             text: format!("no thread for Slack: {error}"),
             hint: "too many processes may be running".to_owned(),
         };
@@ -154,14 +158,14 @@ impl SlackSide {
         let tell = move |status| reporter.send(ListenerNews::Replies(Box::new(status)));
         asker::start(Arc::clone(&hearing), Box::new(tell), incoming).map_err(threads)?;
         let keep = {
-            let ears = Ears { hearing: Arc::clone(&hearing), asker: orders.clone() };
-            move |envelope: &Envelope<'_>| ears.take(envelope)
+            let intake = SlackIntake { hearing: Arc::clone(&hearing), asker: orders.clone() };
+            move |envelope: &Envelope<'_>| intake.receive(envelope)
         };
         let reporter = self.reporter();
         let tell = move |event| reporter.send(ListenerNews::Socket(event));
-        let timing = Timing::hastened(speed_up());
+        let timing = Timing::scaled(speed_up());
         let socket = SocketMode::start_telling(api, app_token, timing, keep, tell);
-        Ok(Open { hearing, asker: orders, socket: socket.map_err(threads)? })
+        Ok(OpenSlack { hearing, asker: orders, socket: socket.map_err(threads)? })
     }
 
     fn retry_at(&mut self, now: Instant, log: &DaemonLog) {
@@ -198,7 +202,7 @@ impl SlackSide {
         self.replies = None;
         if let Some(open) = self.open.take() {
             open.hearing.state().is_stopped = true;
-            let _ = open.asker.send(Order::Stop);
+            let _ = open.asker.send(AskerCommand::Stop);
         }
     }
 
@@ -222,20 +226,20 @@ impl SlackSide {
                 // A warning follows if there are other connections.
                 state.other_listeners = 0;
                 let has_missed = gap.is_none_or(|gap| !gap.is_zero());
-                if has_missed { Order::CatchUp } else { Order::Look }
+                if has_missed { AskerCommand::CatchUp } else { AskerCommand::Look }
             }
             SocketEvent::Warning(SocketWarning::OtherConnections { num_connections, ours }) => {
                 state.other_listeners = num_connections.saturating_sub(*ours) as usize;
-                Order::Look
+                AskerCommand::Look
             }
             SocketEvent::Warning(SocketWarning::TooManyConnections) => {
                 state.has_too_many = true;
                 state.other_listeners = MOST_LISTENERS;
-                Order::Look
+                AskerCommand::Look
             }
             SocketEvent::Lost { .. } | SocketEvent::Retrying { .. } | SocketEvent::Fatal { .. } => {
                 state.is_connected = false;
-                Order::Look
+                AskerCommand::Look
             }
             SocketEvent::Warning(_) => return,
         };
@@ -360,7 +364,7 @@ mod tests {
     use turnbridge_config::Features;
     use turnbridge_slack::TokenKind;
 
-    const PATIENCE: Duration = Duration::from_secs(60);
+    const TIMEOUT: Duration = Duration::from_secs(60);
 
     fn config(app_token: &str, api_url: String) -> Config {
         let slack = SlackConfig {
@@ -406,7 +410,7 @@ mod tests {
         let (events, _incoming) = mpsc::channel();
         let mut slack = SlackSide::new(paths.clone(), events);
         slack.set_config(&config("xapp-wrong", api.base_url()), &log);
-        testkit::wait_until(PATIENCE, "the refusal", || {
+        testkit::wait_until(TIMEOUT, "the refusal", || {
             slack.take_reports(&log);
             let listener = slack.status().listener;
             matches!(listener, ListenerStatus::Refused { is_local: false, .. }).then_some(())

@@ -4,7 +4,7 @@ use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::outbox;
 
 use super::super::drain::drain;
-use super::scripted::{Clockwork, Scripted};
+use super::scripted::{RecordedPauses, Scripted};
 use super::*;
 
 fn not_done() -> ChannelError {
@@ -17,11 +17,12 @@ fn limited(seconds: u64) -> ChannelError {
 }
 
 /// Makes one attempt. Returns its result and the seconds of its sleeps.
-fn attempt(channel: &mut Scripted, disk: &Disk) -> (Result<(), Trouble>, Vec<f64>) {
+fn attempt(channel: &mut Scripted, disk: &Disk) -> (Result<(), DeliveryFailure>, Vec<f64>) {
     let notice = notice();
-    let mut progress = Progress { messages: messages(), ..Progress::default() };
-    let pace = Clockwork::default();
-    let mut delivery = Delivery { notice: &notice, progress: &mut progress, channel, pace: &pace };
+    let mut progress = NoticeProgress { messages: messages(), ..NoticeProgress::default() };
+    let pace = RecordedPauses::default();
+    let mut delivery =
+        NoticeDelivery { notice: &notice, progress: &mut progress, channel, pace: &pace };
     let mut keep = disk;
     let result = delivery.run(&mut keep);
     (result, pace.0.take().iter().map(Duration::as_secs_f64).collect())
@@ -31,7 +32,7 @@ fn attempt(channel: &mut Scripted, disk: &Disk) -> (Result<(), Trouble>, Vec<f64
 fn slv_78_x48_a_call_is_repeated_twice_in_an_attempt_and_then_left_for_later() {
     let mut channel = Scripted::refusing((0..10).map(|_| not_done()));
     let (result, slept) = attempt(&mut channel, &Disk::default());
-    assert!(matches!(result, Err(Trouble::Later { after: None, .. })), "{result:?}");
+    assert!(matches!(result, Err(DeliveryFailure::Later { after: None, .. })), "{result:?}");
     assert_eq!(channel.posts.len(), 3);
     assert_eq!(slept, [0.5, 1.0]);
 }
@@ -45,7 +46,7 @@ fn a_short_wait_that_slack_asks_for_is_slept_and_a_long_one_is_for_the_next_atte
     let (result, slept) = attempt(&mut channel, &Disk::default());
     let after = Some(Duration::from_secs(31));
     assert!(
-        matches!(&result, Err(Trouble::Later { after: wanted, .. }) if *wanted == after),
+        matches!(&result, Err(DeliveryFailure::Later { after: wanted, .. }) if *wanted == after),
         "{result:?}"
     );
     assert_eq!(slept, [0.0; 0]);
@@ -66,12 +67,12 @@ fn a_wait_that_slack_asks_for_is_kept_for_the_next_attempt() {
     let notice = Notice { prompt: Some("go".to_owned()), ..notice() };
     outbox::queue(&paths, &notice).unwrap();
     let mut channels: [OpenChannel; 1] = [Box::new(Scripted::refusing([limited(600)]))];
-    let drained = drain(&paths, &mut channels, &Clockwork::default()).unwrap();
+    let drained = drain(&paths, &mut channels, &RecordedPauses::default()).unwrap();
     assert_eq!((drained.arrived, drained.failed), (0, 1));
     let entry = outbox::read_for(&paths, &notice.id, &ChannelName::SLACK).unwrap();
     assert_eq!((entry.progress.attempts, entry.progress.pause_seconds), (1, 600));
     // The service gets no call before that.
-    let drained = drain(&paths, &mut channels, &Clockwork::default()).unwrap();
+    let drained = drain(&paths, &mut channels, &RecordedPauses::default()).unwrap();
     assert_eq!((drained.arrived, drained.failed), (0, 0));
     let entry = outbox::read_for(&paths, &notice.id, &ChannelName::SLACK).unwrap();
     assert_eq!(entry.progress.attempts, 1);

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::state::outbox::{self, Fate};
+use turnbridge_store::state::outbox::{self, NoticeOutcome};
 
 use super::super::drain::drain;
 use super::*;
@@ -20,7 +20,7 @@ struct FileChannel {
     is_down: bool,
     /// The number of failures in twelve calls.
     faults: u64,
-    dice: Dice,
+    rng: DeliveryRng,
     /// The number of calls until the process is killed.
     life: u64,
 }
@@ -45,7 +45,7 @@ impl FileChannel {
         }
         self.life -= 1;
         let cause = || "the disk is away".to_owned();
-        match self.dice.roll(12) {
+        match self.rng.roll(12) {
             _ if self.is_down => Err(ChannelError::NotDone { cause: cause() }),
             face if face >= self.faults => Ok(()),
             0 => Err(ChannelError::NotDone { cause: cause() }),
@@ -59,9 +59,9 @@ impl Channel for FileChannel {
         self.name.clone()
     }
 
-    fn render(&self, notice: &Notice, _: FoundTexts) -> Vec<Message> {
+    fn render(&self, notice: &Notice, _: FoundTexts) -> Vec<NoticeMessage> {
         let text = notice.prompt.iter().chain(&notice.answers);
-        text.map(|text| Message { text: text.clone(), markdown: None }).collect()
+        text.map(|text| NoticeMessage { text: text.clone(), markdown: None }).collect()
     }
 
     fn begin(&mut self) -> Result<ThreadStart, ChannelError> {
@@ -75,7 +75,7 @@ impl Channel for FileChannel {
         let called = self.call();
         // An ambiguous call has posted in half of the cases.
         let is_unclear = matches!(called, Err(ChannelError::MayBeDone { .. }));
-        if called.is_ok() || is_unclear && self.dice.roll(2) == 0 {
+        if called.is_ok() || is_unclear && self.rng.roll(2) == 0 {
             self.append(post);
         }
         called?;
@@ -84,7 +84,7 @@ impl Channel for FileChannel {
         Ok(self.lines().len().to_string())
     }
 
-    fn update(&mut self, _: &str, _: &str, _: &Message) -> Result<(), ChannelError> {
+    fn update(&mut self, _: &str, _: &str, _: &NoticeMessage) -> Result<(), ChannelError> {
         unreachable!("a delivery changes nothing")
     }
 
@@ -96,7 +96,7 @@ impl Channel for FileChannel {
     }
 }
 
-struct Two {
+struct TwoChannels {
     _folder: tempfile::TempDir,
     paths: StatePaths,
     seed: u64,
@@ -104,24 +104,24 @@ struct Two {
 
 const NAMES: [&str; 2] = ["mail", "slack"];
 
-impl Two {
-    fn new(seed: u64) -> Two {
+impl TwoChannels {
+    fn new(seed: u64) -> TwoChannels {
         let folder = tempfile::tempdir().unwrap();
         let paths = StatePaths::below(&folder.path().join("state"));
-        Two { _folder: folder, paths, seed }
+        TwoChannels { _folder: folder, paths, seed }
     }
 
     fn channel(&self, name: &str, round: u64) -> FileChannel {
         let seed = (self.seed << 20 | round << 8 | name.len() as u64) + 1;
-        let dice = Dice(Cell::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1));
+        let rng = DeliveryRng(Cell::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1));
         let is_calm = round > 30;
         FileChannel {
             name: ChannelName::parse(name).unwrap(),
             path: self.paths.state_dir().with_file_name(name),
-            is_down: !is_calm && dice.roll(3) == 0,
-            faults: if is_calm { 0 } else { dice.roll(9) },
-            life: if is_calm { 1_000 } else { dice.roll(14) },
-            dice,
+            is_down: !is_calm && rng.roll(3) == 0,
+            faults: if is_calm { 0 } else { rng.roll(9) },
+            life: if is_calm { 1_000 } else { rng.roll(14) },
+            rng,
         }
     }
 
@@ -135,7 +135,7 @@ impl Two {
             outbox::save_progress(&self.paths, &entry.notice.id, &entry.channel, &progress)
                 .unwrap();
         }
-        let run = AssertUnwindSafe(|| drain(&self.paths, &mut channels, &Hurry).unwrap());
+        let run = AssertUnwindSafe(|| drain(&self.paths, &mut channels, &NoPause).unwrap());
         match catch_unwind(run) {
             Ok(_) => false,
             Err(cause) if cause.is::<Killed>() => true,
@@ -182,7 +182,7 @@ fn expected(ids: &[&str]) -> Vec<String> {
 fn notices_for_two_channels_arrive_once_on_each_with_one_down_and_kills_between() {
     let mut kills = 0;
     for seed in 1..150 {
-        let two = Two::new(seed);
+        let two = TwoChannels::new(seed);
         for notice in notices() {
             outbox::queue(&two.paths, &notice).unwrap();
         }
@@ -198,7 +198,11 @@ fn notices_for_two_channels_arrive_once_on_each_with_one_down_and_kills_between(
             assert_eq!(arrived, expected(ids), "seed {seed}, {name}");
         }
         for id in NOTICES {
-            assert_eq!(outbox::fate(&two.paths, id).unwrap(), Fate::Arrived, "seed {seed}");
+            assert_eq!(
+                outbox::notice_outcome(&two.paths, id).unwrap(),
+                NoticeOutcome::Arrived,
+                "seed {seed}"
+            );
         }
     }
     assert!(kills > 100, "only {kills} kills");
@@ -206,16 +210,16 @@ fn notices_for_two_channels_arrive_once_on_each_with_one_down_and_kills_between(
 
 #[test]
 fn what_has_arrived_on_one_channel_waits_for_the_other_alone() {
-    let two = Two::new(7);
+    let two = TwoChannels::new(7);
     let notice = notices().remove(0);
     outbox::queue(&two.paths, &notice).unwrap();
     let down = || Box::new(FileChannel { is_down: true, ..two.channel("slack", 99) });
     let mut channels: [OpenChannel; 2] = [Box::new(two.channel("mail", 99)), down()];
-    let drained = drain(&two.paths, &mut channels, &Hurry).unwrap();
+    let drained = drain(&two.paths, &mut channels, &NoPause).unwrap();
     assert_eq!((drained.arrived, drained.failed), (1, 1));
     let waiting = outbox::read(&two.paths, &notice.id);
     assert_eq!(waiting.iter().map(|entry| entry.channel.as_str()).collect::<Vec<_>>(), ["slack"]);
-    assert_eq!(outbox::fate(&two.paths, &notice.id).unwrap(), Fate::Waiting);
+    assert_eq!(outbox::notice_outcome(&two.paths, &notice.id).unwrap(), NoticeOutcome::Waiting);
     assert_eq!(two.arrived("mail").len(), 3);
     assert_eq!(two.arrived("slack"), [""; 0]);
     // A channel without replies leads to no session.
@@ -225,15 +229,15 @@ fn what_has_arrived_on_one_channel_waits_for_the_other_alone() {
 /// An unresponsive service costs a minute of timeouts.
 #[test]
 fn a_channel_whose_calls_fail_comes_after_the_others() {
-    let two = Two::new(7);
+    let two = TwoChannels::new(7);
     let [first, second, _] = <[Notice; 3]>::try_from(notices()).unwrap();
     outbox::queue(&two.paths, &first).unwrap();
     let dead = || FileChannel { is_down: true, ..two.channel("mail", 99) };
     let mut channels: [OpenChannel; 2] = [Box::new(dead()), Box::new(two.channel("slack", 99))];
-    drain(&two.paths, &mut channels, &Hurry).unwrap();
+    drain(&two.paths, &mut channels, &NoPause).unwrap();
     outbox::queue(&two.paths, &second).unwrap();
     channels[0] = Box::new(FileChannel { life: 0, ..dead() });
-    let run = AssertUnwindSafe(|| drain(&two.paths, &mut channels, &Hurry));
+    let run = AssertUnwindSafe(|| drain(&two.paths, &mut channels, &NoPause));
     assert!(catch_unwind(run).is_err_and(|cause| cause.is::<Killed>()));
     assert_eq!(two.arrived("slack"), expected(&NOTICES[..2]));
 }
@@ -241,32 +245,33 @@ fn a_channel_whose_calls_fail_comes_after_the_others() {
 /// A rollout may be deleted between two attempts.
 #[test]
 fn a_channel_that_finds_nothing_to_say_takes_nothing_from_another_one() {
-    let two = Two::new(7);
+    let two = TwoChannels::new(7);
     let notice =
         Notice { session: NamedSession::of("codex", "s"), prompt: None, ..notices().remove(0) };
     outbox::queue(&two.paths, &notice).unwrap();
     let slack = ChannelName::SLACK;
-    let messages = ["go", "one"].map(|text| Message { text: text.to_owned(), markdown: None });
-    let begun = Progress { messages: messages.to_vec(), ..Progress::default() };
+    let messages =
+        ["go", "one"].map(|text| NoticeMessage { text: text.to_owned(), markdown: None });
+    let begun = NoticeProgress { messages: messages.to_vec(), ..NoticeProgress::default() };
     outbox::save_progress(&two.paths, &notice.id, &slack, &begun).unwrap();
     let mut channels: [OpenChannel; 2] =
         [Box::new(two.channel("mail", 99)), Box::new(two.channel("slack", 99))];
-    drain(&two.paths, &mut channels, &Hurry).unwrap();
+    drain(&two.paths, &mut channels, &NoPause).unwrap();
     assert_eq!((two.arrived("mail").len(), two.arrived("slack").len()), (0, 2));
-    assert_eq!(outbox::fate(&two.paths, &notice.id).unwrap(), Fate::Arrived);
+    assert_eq!(outbox::notice_outcome(&two.paths, &notice.id).unwrap(), NoticeOutcome::Arrived);
 }
 
 /// The text of a progress file was not on the disk when the power failed.
 #[test]
 fn what_has_arrived_of_a_notice_whose_progress_is_lost_does_not_arrive_again() {
-    let two = Two::new(7);
+    let two = TwoChannels::new(7);
     let [first, second, _] = <[Notice; 3]>::try_from(notices()).unwrap();
     let only_slack = |notice: &Notice| notice.sent_to(vec![ChannelName::SLACK]);
     outbox::queue(&two.paths, &only_slack(&first)).unwrap();
     // It is killed when two of three messages are there.
     let mut channels: [OpenChannel; 1] =
         [Box::new(FileChannel { life: 5, ..two.channel("slack", 99) })];
-    let run = AssertUnwindSafe(|| drain(&two.paths, &mut channels, &Hurry));
+    let run = AssertUnwindSafe(|| drain(&two.paths, &mut channels, &NoPause));
     assert!(catch_unwind(run).is_err_and(|cause| cause.is::<Killed>()));
     assert_eq!(two.arrived("slack").len(), 2);
     fs::write(two.paths.outbox_dir().join("claude-a.slack.progress"), "").unwrap();
@@ -275,12 +280,12 @@ fn what_has_arrived_of_a_notice_whose_progress_is_lost_does_not_arrive_again() {
         .unwrap();
     outbox::queue(&two.paths, &only_slack(&second)).unwrap();
     let mut channels: [OpenChannel; 1] = [Box::new(two.channel("slack", 99))];
-    drain(&two.paths, &mut channels, &Hurry).unwrap();
+    drain(&two.paths, &mut channels, &NoPause).unwrap();
     fs::rename(two.paths.state_dir().join("away"), two.paths.outbox_dir().join("claude-a.json"))
         .unwrap();
-    drain(&two.paths, &mut channels, &Hurry).unwrap();
+    drain(&two.paths, &mut channels, &NoPause).unwrap();
     let mut arrived = two.arrived("slack");
     arrived.sort();
     assert_eq!(arrived, expected(&NOTICES[..2]));
-    assert_eq!(outbox::fate(&two.paths, &first.id).unwrap(), Fate::Arrived);
+    assert_eq!(outbox::notice_outcome(&two.paths, &first.id).unwrap(), NoticeOutcome::Arrived);
 }

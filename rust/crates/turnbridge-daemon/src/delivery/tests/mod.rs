@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use turnbridge_core::ids::{ChannelName, NamedSession, SessionKey};
 use turnbridge_core::notices::notice::{Destination, Notice, ThreadPlace};
-use turnbridge_core::notices::progress::{Message, Progress};
+use turnbridge_core::notices::progress::{NoticeMessage, NoticeProgress};
 use turnbridge_core::timestamp::Timestamp;
 
 use crate::channels::channel::{
     Channel, ChannelError, ChannelPost, ChannelSearch, FoundTexts, OpenChannel, ThreadStart,
 };
-use crate::delivery::one_delivery::{Delivery, Keep, Pace, Trouble};
+use crate::delivery::one_delivery::{DeliveryFailure, DeliveryStore, NoticeDelivery, Pace};
 
 mod answers;
 mod file_channel;
@@ -20,16 +20,16 @@ mod scripted;
 
 /// A message that Slack has accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Taken {
+struct TakenMessage {
     id: String,
     text: String,
     parent: Option<String>,
 }
 
 /// A random generator that repeats its sequence for the same seed.
-struct Dice(Cell<u64>);
+struct DeliveryRng(Cell<u64>);
 
-impl Dice {
+impl DeliveryRng {
     fn roll(&self, sides: u64) -> u64 {
         let mut x = self.0.get();
         x ^= x << 13;
@@ -41,9 +41,9 @@ impl Dice {
 }
 
 struct Faulty<'a> {
-    taken: &'a RefCell<Vec<Taken>>,
+    taken: &'a RefCell<Vec<TakenMessage>>,
     routes: &'a RefCell<Vec<String>>,
-    dice: &'a Dice,
+    rng: &'a DeliveryRng,
     /// The number of failures in twelve calls.
     faults: u64,
     /// The number of calls until the process is killed.
@@ -66,7 +66,7 @@ impl Faulty<'_> {
             after: Duration::from_secs(seconds),
             cause: cause(),
         };
-        match self.dice.roll(12) {
+        match self.rng.roll(12) {
             face if face >= self.faults => None,
             0 => Some(ChannelError::NotDone { cause: cause() }),
             1 => Some(limited(2)),
@@ -81,7 +81,7 @@ impl Channel for Faulty<'_> {
         ChannelName::SLACK
     }
 
-    fn render(&self, _: &Notice, _: FoundTexts) -> Vec<Message> {
+    fn render(&self, _: &Notice, _: FoundTexts) -> Vec<NoticeMessage> {
         messages()
     }
 
@@ -96,12 +96,12 @@ impl Channel for Faulty<'_> {
         // An ambiguous call has posted in half of the cases.
         let is_taken = match &fault {
             None => true,
-            Some(ChannelError::MayBeDone { .. }) => self.dice.roll(2) == 0,
+            Some(ChannelError::MayBeDone { .. }) => self.rng.roll(2) == 0,
             Some(_) => false,
         };
         let mut taken = self.taken.borrow_mut();
         if is_taken {
-            taken.push(Taken {
+            taken.push(TakenMessage {
                 id: post.id.to_owned(),
                 text: post.message.text.clone(),
                 parent: post.parent.map(str::to_owned),
@@ -114,7 +114,7 @@ impl Channel for Faulty<'_> {
         fault.map_or(Ok(posted), Err)
     }
 
-    fn update(&mut self, _: &str, _: &str, _: &Message) -> Result<(), ChannelError> {
+    fn update(&mut self, _: &str, _: &str, _: &NoticeMessage) -> Result<(), ChannelError> {
         unreachable!("a delivery changes nothing")
     }
 
@@ -137,20 +137,20 @@ impl Channel for Faulty<'_> {
     }
 }
 
-struct Hurry;
+struct NoPause;
 
-impl Pace for Hurry {
+impl Pace for NoPause {
     fn sleep(&self, _: Duration) {}
 }
 
 /// The stored state, which survives the process.
 #[derive(Default)]
 struct Disk {
-    progress: RefCell<Option<Progress>>,
+    progress: RefCell<Option<NoticeProgress>>,
 }
 
-impl Keep for &Disk {
-    fn save(&mut self, progress: &Progress) -> std::io::Result<()> {
+impl DeliveryStore for &Disk {
+    fn save(&mut self, progress: &NoticeProgress) -> std::io::Result<()> {
         *self.progress.borrow_mut() = Some(progress.clone());
         Ok(())
     }
@@ -163,16 +163,20 @@ fn notice() -> Notice {
     Notice::turn("claude-1".to_owned(), key, NOW)
 }
 
-fn messages() -> Vec<Message> {
-    let message = |number| Message { text: format!("part {number}"), markdown: None };
+fn messages() -> Vec<NoticeMessage> {
+    let message = |number| NoticeMessage { text: format!("part {number}"), markdown: None };
     (0..5).map(message).collect()
 }
 
 /// Runs one process to its end. Returns `None` if it was killed.
-fn attempt(notice: &Notice, disk: &Disk, channel: &mut Faulty<'_>) -> Option<Result<(), Trouble>> {
+fn attempt(
+    notice: &Notice,
+    disk: &Disk,
+    channel: &mut Faulty<'_>,
+) -> Option<Result<(), DeliveryFailure>> {
     let mut progress = disk.progress.borrow().clone().unwrap_or_default();
     progress.messages = messages();
-    let mut delivery = Delivery { notice, progress: &mut progress, channel, pace: &Hurry };
+    let mut delivery = NoticeDelivery { notice, progress: &mut progress, channel, pace: &NoPause };
     let mut keep = disk;
     let run = AssertUnwindSafe(|| delivery.run(&mut keep));
     match catch_unwind(run) {
@@ -189,12 +193,16 @@ fn every_part_arrives_once_and_in_order_whatever_fails_and_whoever_is_killed() {
 
 #[test]
 fn a_notice_of_which_nothing_was_sent_goes_to_whom_the_config_names_now() {
-    let begun =
-        |intent| Progress { channel: Some("D0OLD".to_owned()), intent, ..Progress::default() };
+    let begun = |intent| NoticeProgress {
+        channel: Some("D0OLD".to_owned()),
+        intent,
+        ..NoticeProgress::default()
+    };
     for (progress, channel) in [(begun(false), "D1"), (begun(true), "D0OLD")] {
-        let (taken, routes, dice) = (RefCell::default(), RefCell::default(), Dice(Cell::new(1)));
+        let (taken, routes, rng) =
+            (RefCell::default(), RefCell::default(), DeliveryRng(Cell::new(1)));
         let life = Cell::new(u32::MAX);
-        let mut slack = Faulty { taken: &taken, routes: &routes, dice: &dice, faults: 0, life };
+        let mut slack = Faulty { taken: &taken, routes: &routes, rng: &rng, faults: 0, life };
         let disk = Disk { progress: RefCell::new(Some(progress)) };
         assert!(matches!(attempt(&notice(), &disk, &mut slack), Some(Ok(()))));
         assert_eq!(disk.progress.borrow().as_ref().unwrap().channel.as_deref(), Some(channel));
@@ -218,16 +226,16 @@ fn a_word_in_a_thread_arrives_once_in_that_thread() {
 fn check_deliveries(notice: &Notice, thread_ts: impl Fn(usize) -> Option<&'static str>) {
     let mut kills = 0;
     for seed in 1..2_000_u64 {
-        let dice = Dice(Cell::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1));
+        let rng = DeliveryRng(Cell::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1));
         let (taken, routes) = (RefCell::default(), RefCell::default());
         let disk = Disk::default();
         for round in 0.. {
             assert!(round < 500, "seed {seed}: it never arrives");
             // Faults end after some rounds.
-            let faults = if round < 40 { dice.roll(9) } else { 0 };
-            let life = if round < 40 { dice.roll(12) as u32 } else { 1_000 };
+            let faults = if round < 40 { rng.roll(9) } else { 0 };
+            let life = if round < 40 { rng.roll(12) as u32 } else { 1_000 };
             let life = Cell::new(life);
-            let mut slack = Faulty { taken: &taken, routes: &routes, dice: &dice, faults, life };
+            let mut slack = Faulty { taken: &taken, routes: &routes, rng: &rng, faults, life };
             match attempt(notice, &disk, &mut slack) {
                 Some(Ok(())) => break,
                 Some(Err(_)) => {}
@@ -237,7 +245,7 @@ fn check_deliveries(notice: &Notice, thread_ts: impl Fn(usize) -> Option<&'stati
         let expected: Vec<_> = messages()
             .into_iter()
             .enumerate()
-            .map(|(number, message)| Taken {
+            .map(|(number, message)| TakenMessage {
                 id: format!("claude-1/{number}"),
                 text: message.text,
                 parent: thread_ts(number).map(str::to_owned),

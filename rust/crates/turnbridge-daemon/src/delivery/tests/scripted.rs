@@ -27,7 +27,7 @@ impl Channel for Scripted {
         self.name.clone().unwrap_or(ChannelName::SLACK)
     }
 
-    fn render(&self, _: &Notice, _: FoundTexts) -> Vec<Message> {
+    fn render(&self, _: &Notice, _: FoundTexts) -> Vec<NoticeMessage> {
         messages()
     }
 
@@ -44,7 +44,7 @@ impl Channel for Scripted {
         refusal.map_or_else(|| Ok(format!("{}.000000", self.posts.len())), Err)
     }
 
-    fn update(&mut self, _: &str, _: &str, _: &Message) -> Result<(), ChannelError> {
+    fn update(&mut self, _: &str, _: &str, _: &NoticeMessage) -> Result<(), ChannelError> {
         unreachable!("a delivery changes nothing")
     }
 
@@ -60,9 +60,9 @@ impl Channel for Scripted {
 
 /// Records sleeps instead of sleeping.
 #[derive(Default)]
-pub struct Clockwork(pub RefCell<Vec<Duration>>);
+pub struct RecordedPauses(pub RefCell<Vec<Duration>>);
 
-impl Pace for Clockwork {
+impl Pace for RecordedPauses {
     fn sleep(&self, time: Duration) {
         self.0.borrow_mut().push(time);
     }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use turnbridge_core::ids::{SessionId, is_uuid};
 use turnbridge_core::notices::notice::Notice;
-use turnbridge_core::session::Host;
+use turnbridge_core::session::RunEnvironment;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::files::bounded_file;
 use turnbridge_store::paths::{StatePaths, session_of_file};
@@ -16,9 +16,9 @@ use turnbridge_store::state::codex_offsets::{self, Offsets};
 use turnbridge_store::state::newer_files;
 
 use super::folders::{ARCHIVED, SESSIONS, thread_of_path, walk, walk_home};
-use super::followed::{Followed, Position};
+use super::notice_policy::NoticePolicy;
 use super::recorder::Recorder;
-use super::telling::Telling;
+use super::rollout_file::{Position, RolloutFile};
 use super::turn_search::turn_start;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -36,7 +36,7 @@ const HELD: Duration = Duration::from_secs(2);
 const SAVE_INTERVAL: Duration = Duration::from_secs(1);
 const BUFFER: usize = 64 << 10;
 
-pub struct Settings {
+pub struct FollowerSettings {
     /// Codex's homes from the config.
     pub homes: Vec<PathBuf>,
     pub paths: StatePaths,
@@ -50,7 +50,7 @@ pub struct Settings {
 
 /// A result for the daemon's loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Happening {
+pub enum RolloutEffect {
     /// The session file was written.
     Changed(SessionId),
     /// A notice to queue if a channel wants it. It may come again with the same id.
@@ -60,9 +60,9 @@ pub enum Happening {
 }
 
 pub struct Follower {
-    settings: Settings,
+    settings: FollowerSettings,
     recorder: Recorder,
-    files: BTreeMap<PathBuf, Followed>,
+    files: BTreeMap<PathBuf, RolloutFile>,
     /// Files that are not in `files` had been read to their end at this time.
     seen_at: Timestamp,
     /// Homes that are not in the stored positions: their content is old.
@@ -75,7 +75,7 @@ pub struct Follower {
 impl Follower {
     /// Resumes where the last follower stopped. The first one ever treats existing lines as old: it
     /// records the state of the last day's threads and makes no notices.
-    pub fn open(settings: Settings) -> (Follower, Vec<Happening>) {
+    pub fn open(settings: FollowerSettings) -> (Follower, Vec<RolloutEffect>) {
         let now = (settings.now)();
         let remembered = codex_offsets::read(&settings.paths);
         let is_first = remembered.is_none();
@@ -95,7 +95,7 @@ impl Follower {
         let living = follower.living_threads();
         for place in offsets.files {
             if let Some(home) = follower.home_of(&place.path) {
-                follower.files.insert(place.path.clone(), Followed::remembered(home, place));
+                follower.files.insert(place.path.clone(), RolloutFile::remembered(home, place));
             }
         }
         follower.look_around(&living);
@@ -103,39 +103,39 @@ impl Follower {
         if is_first && let Err(error) = follower.write() {
             follower.recorder.complain(format!("codex-offsets.json: {error}"));
         }
-        let happenings = follower.recorder.take_happenings();
-        (follower, happenings)
+        let effects = follower.recorder.take_effects();
+        (follower, effects)
     }
 
     /// Handles a change of this path, which `watch` reported.
-    pub fn changed(&mut self, path: &Path) -> Vec<Happening> {
+    pub fn changed(&mut self, path: &Path) -> Vec<RolloutEffect> {
         if let Some(home) = self.home_of(path) {
             match fs::metadata(path) {
                 Ok(metadata) if metadata.is_dir() => {
                     walk(path, &mut |path, metadata| {
                         if self.is_worth_a_look(&home, &path, metadata) {
-                            self.look(&home, &path);
+                            self.read_file(&home, &path);
                         }
                     });
                 }
-                Ok(_) if thread_of_path(path).is_some() => self.look(&home, path),
+                Ok(_) if thread_of_path(path).is_some() => self.read_file(&home, path),
                 Ok(_) => {}
                 Err(_) => self.follow_rename(path),
             }
         }
-        self.recorder.take_happenings()
+        self.recorder.take_effects()
     }
 
     /// Checks all files.
-    pub fn rescan(&mut self) -> Vec<Happening> {
+    pub fn rescan(&mut self) -> Vec<RolloutEffect> {
         self.look_around(&BTreeSet::new());
-        self.recorder.take_happenings()
+        self.recorder.take_effects()
     }
 
     /// Checks whether the writers of open and resting threads still live. Silence alone never ends
     /// a turn (KT-51, KT-52); a turn ends when no process can write it any more. Also releases held
     /// notices. The daemon calls it every few seconds.
-    pub fn check_liveness(&mut self) -> Vec<Happening> {
+    pub fn check_liveness(&mut self) -> Vec<RolloutEffect> {
         let living = self.files.values().filter(|file| file.is_live);
         let living: Vec<_> = living.map(|file| (file.home.clone(), file.path.clone())).collect();
         for (home, path) in living {
@@ -144,7 +144,7 @@ impl Follower {
             }
             // Reads all that it wrote before its exit, and checks again, because another writer may
             // have started.
-            self.look(&home, &path);
+            self.read_file(&home, &path);
             if self.is_gone(&path)
                 && thread_of_path(&path).is_some_and(|thread| self.recorder.end_run(thread))
                 && let Some(file) = self.files.get_mut(&path)
@@ -154,11 +154,11 @@ impl Follower {
             }
         }
         self.release_held();
-        self.recorder.take_happenings()
+        self.recorder.take_effects()
     }
 
     /// Sets the environments of threads that panes show.
-    pub fn set_hosts(&mut self, hosts: BTreeMap<SessionId, Host>) {
+    pub fn set_hosts(&mut self, hosts: BTreeMap<SessionId, RunEnvironment>) {
         self.recorder.set_hosts(hosts);
     }
 
@@ -187,7 +187,7 @@ impl Follower {
             version: 1,
             seen_at: self.seen_at.as_micros(),
             homes: homes.cloned().collect(),
-            files: files.map(Followed::to_remember).collect(),
+            files: files.map(RolloutFile::to_remember).collect(),
         };
         let written = codex_offsets::write(&self.settings.paths, &offsets);
         // A newer version's file stays untouched, and the error is reported once.
@@ -234,7 +234,7 @@ impl Follower {
                 if !self.files.contains_key(&path)
                     && (self.is_worth_a_look(&home, &path, metadata) || is_living())
                 {
-                    self.look(&home, &path);
+                    self.read_file(&home, &path);
                 }
             });
         }
@@ -248,7 +248,7 @@ impl Follower {
             match fs::metadata(&path) {
                 Ok(metadata) => {
                     if self.files.get(&path).is_some_and(|file| file.has_changed(&metadata)) {
-                        self.look(&home, &path);
+                        self.read_file(&home, &path);
                     }
                 }
                 Err(_) => {
@@ -271,8 +271,8 @@ impl Follower {
         self.files.contains_key(path) || modified > system_time(since.minus(DAY))
     }
 
-    fn look(&mut self, home: &Path, path: &Path) {
-        match self.try_look(home, path) {
+    fn read_file(&mut self, home: &Path, path: &Path) {
+        match self.try_read_file(home, path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 self.recorder.complain(format!("{}: {error}", path.display()));
             }
@@ -280,7 +280,7 @@ impl Follower {
         }
     }
 
-    fn try_look(&mut self, home: &Path, path: &Path) -> io::Result<()> {
+    fn try_read_file(&mut self, home: &Path, path: &Path) -> io::Result<()> {
         let mut file = bounded_file::open(path)?.0;
         let metadata = file.metadata()?;
         let known = self.files.remove(path).or_else(|| self.take_renamed(home, path));
@@ -290,8 +290,8 @@ impl Follower {
         };
         followed.note(&metadata);
         let is_on = !self.new_homes.contains(home);
-        let telling = Telling { is_on, waiting: self.settings.waiting };
-        let read = self.read_on(&mut followed, &mut file, telling);
+        let policy = NoticePolicy { is_on, waiting: self.settings.waiting };
+        let read = self.read_on(&mut followed, &mut file, policy);
         let needs_lock = followed.is_live && !followed.was_held;
         self.files.insert(path.to_owned(), followed);
         if needs_lock {
@@ -304,12 +304,12 @@ impl Follower {
 
     fn read_on(
         &mut self,
-        followed: &mut Followed,
+        followed: &mut RolloutFile,
         file: &mut File,
-        telling: Telling,
+        policy: NoticePolicy,
     ) -> io::Result<()> {
-        while let Some(steps) = followed.read_some(file, &mut self.buffer, telling)? {
-            if let Err(place) = self.recorder.record(followed, steps, telling) {
+        while let Some(steps) = followed.read_some(file, &mut self.buffer, policy)? {
+            if let Err(place) = self.recorder.record(followed, steps, policy) {
                 followed.rewind(place);
                 return Ok(());
             }
@@ -326,13 +326,13 @@ impl Follower {
         path: &Path,
         file: &mut File,
         metadata: &Metadata,
-    ) -> io::Result<Followed> {
+    ) -> io::Result<RolloutFile> {
         let is_new_home = self.new_homes.contains(home);
         let old = self.seen_at.minus(HALF_A_DAY);
         let latest = if is_new_home { Timestamp::from_micros(i64::MAX) } else { old };
         let start = turn_start(file, metadata.len(), latest)?;
         let place = Position { offset: start, turn_offset: start, ..Position::default() };
-        let mut followed = Followed::new(home.to_owned(), path.to_owned(), place);
+        let mut followed = RolloutFile::new(home.to_owned(), path.to_owned(), place);
         if !is_new_home {
             followed.silent_until = old;
         }
@@ -340,7 +340,7 @@ impl Follower {
     }
 
     /// Returns the followed file that was renamed to this path.
-    fn take_renamed(&mut self, home: &Path, path: &Path) -> Option<Followed> {
+    fn take_renamed(&mut self, home: &Path, path: &Path) -> Option<RolloutFile> {
         let is_it = |old: &&PathBuf| old.file_name() == path.file_name() && !old.exists();
         let old = self.files.keys().find(is_it)?.clone();
         let mut followed = self.files.remove(&old)?;
@@ -356,7 +356,7 @@ impl Follower {
         let home = file.home.clone();
         let archived = home.join(ARCHIVED).join(name);
         if archived.exists() {
-            self.look(&home, &archived);
+            self.read_file(&home, &archived);
         }
     }
 

@@ -10,15 +10,15 @@
 //! its lines show which are new.
 
 mod folders;
-mod followed;
 mod follower;
+mod notice_policy;
 mod recorder;
-mod telling;
+mod rollout_file;
 mod turn_search;
 mod watch;
 
-pub use follower::{Follower, Happening, Settings};
-pub use watch::{Sight, Watch, watch};
+pub use follower::{Follower, FollowerSettings, RolloutEffect};
+pub use watch::{RolloutChange, RolloutWatch, watch};
 
 #[cfg(test)]
 mod tests;

@@ -11,16 +11,16 @@ use std::time::Duration;
 use turnbridge_core::ids::{Agent, SessionId, SessionKey};
 use turnbridge_core::notices::notice::Notice;
 use turnbridge_core::session::advance::LATE;
-use turnbridge_core::session::event::{Event, EventKind, Facts, ProcessKey};
-use turnbridge_core::session::{Activity, Host, Run, Session};
+use turnbridge_core::session::event::{Event, EventFacts, EventKind, ProcessKey};
+use turnbridge_core::session::{Activity, Run, RunEnvironment, Session};
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::{session_store, turn_store};
-use turnbridge_system::observe::signals;
+use turnbridge_system::observe::observed_events;
 
-use super::followed::{Followed, Position, Step};
-use super::follower::Happening;
-use super::telling::Telling;
+use super::follower::RolloutEffect;
+use super::notice_policy::NoticePolicy;
+use super::rollout_file::{Position, RolloutFile, RolloutStep};
 
 /// Above this number, steps that change no state are not recorded one by one.
 const MANY_STEPS: usize = 64;
@@ -34,34 +34,34 @@ const MAX_PROBLEMS: usize = 64;
 pub struct Recorder {
     paths: StatePaths,
     now: fn() -> Timestamp,
-    happenings: Vec<Happening>,
+    effects: Vec<RolloutEffect>,
     complained: BTreeSet<String>,
     /// The environments of threads in panes, since rollouts contain none.
-    hosts: BTreeMap<SessionId, Host>,
+    hosts: BTreeMap<SessionId, RunEnvironment>,
 }
 
 impl Recorder {
     pub fn new(paths: StatePaths, now: fn() -> Timestamp) -> Recorder {
-        let (happenings, complained, hosts) = Default::default();
-        Recorder { paths, now, happenings, complained, hosts }
+        let (effects, complained, hosts) = Default::default();
+        Recorder { paths, now, effects, complained, hosts }
     }
 
-    pub fn set_hosts(&mut self, hosts: BTreeMap<SessionId, Host>) {
+    pub fn set_hosts(&mut self, hosts: BTreeMap<SessionId, RunEnvironment>) {
         self.hosts = hosts;
     }
 
-    pub fn take_happenings(&mut self) -> Vec<Happening> {
-        std::mem::take(&mut self.happenings)
+    pub fn take_effects(&mut self) -> Vec<RolloutEffect> {
+        std::mem::take(&mut self.effects)
     }
 
     pub fn tell(&mut self, notice: Notice) {
-        self.happenings.push(Happening::Notice(Box::new(notice)));
+        self.effects.push(RolloutEffect::Notice(Box::new(notice)));
     }
 
     /// Reports each problem once.
     pub fn complain(&mut self, problem: String) {
         if self.complained.len() < MAX_PROBLEMS && self.complained.insert(problem.clone()) {
-            self.happenings.push(Happening::Problem(problem));
+            self.effects.push(RolloutEffect::Problem(problem));
         }
     }
 
@@ -75,7 +75,7 @@ impl Recorder {
     pub fn is_left(&self, rollout: &Path, thread: &str) -> bool {
         let session = self.session(thread);
         session.is_some_and(|session| {
-            live_run(&session).is_some_and(|run| signals::is_left(rollout, &session, run))
+            live_run(&session).is_some_and(|run| observed_events::is_left(rollout, &session, run))
         })
     }
 
@@ -83,11 +83,11 @@ impl Recorder {
     /// updated.
     pub fn record(
         &mut self,
-        followed: &mut Followed,
-        mut steps: Vec<Step>,
-        telling: Telling,
+        followed: &mut RolloutFile,
+        mut steps: Vec<RolloutStep>,
+        policy: NoticePolicy,
     ) -> Result<(), Position> {
-        if !telling.is_on || steps.len() > MANY_STEPS {
+        if !policy.is_on || steps.len() > MANY_STEPS {
             drop_finished_calls(&mut steps);
         }
         let known = if followed.is_catching_up { self.known_steps(&steps) } else { 0 };
@@ -118,7 +118,7 @@ impl Recorder {
             process: run.process,
             name: "ProcessGone".to_owned(),
             agent_id: None,
-            facts: Facts::default(),
+            facts: EventFacts::default(),
             host: None,
             kind: EventKind::ProcessGone,
         })
@@ -145,7 +145,7 @@ impl Recorder {
         match session_store::update(Some(&self.paths), event, None) {
             Ok(updated) => {
                 updated.problems.into_iter().for_each(|problem| self.complain(problem));
-                self.happenings.push(Happening::Changed(event.session.id.clone()));
+                self.effects.push(RolloutEffect::Changed(event.session.id.clone()));
                 true
             }
             Err(problem) => {
@@ -161,11 +161,11 @@ impl Recorder {
 
     /// Returns how many of the steps the session already has: up to the one equal to its last
     /// event. Many lines have the same time, so the time alone does not suffice.
-    fn known_steps(&self, steps: &[Step]) -> usize {
-        let Some(Step { event, .. }) = steps.first() else { return 0 };
+    fn known_steps(&self, steps: &[RolloutStep]) -> usize {
+        let Some(RolloutStep { event, .. }) = steps.first() else { return 0 };
         let session = session_store::read(&self.paths, &event.session);
         let run = session.as_ref().and_then(|session| session.run(event.process));
-        let is_last = |run: &Run, step: &Step| {
+        let is_last = |run: &Run, step: &RolloutStep| {
             step.event.at == run.last_at && step.event.name == run.last_event
         };
         let last = run.and_then(|run| steps.iter().rposition(|step| is_last(run, step)));
@@ -205,7 +205,7 @@ fn place_in_time(event: &Event, run: &Run, now: Timestamp) -> Option<Timestamp> 
 
 /// Drops calls that began and ended among the steps. The last step stays, because it shows that the
 /// agent works.
-fn drop_finished_calls(steps: &mut Vec<Step>) {
+fn drop_finished_calls(steps: &mut Vec<RolloutStep>) {
     let ids = |wanted: fn(&EventKind) -> Option<&String>| -> BTreeSet<String> {
         steps.iter().filter_map(|step| wanted(&step.event.kind)).cloned().collect()
     };

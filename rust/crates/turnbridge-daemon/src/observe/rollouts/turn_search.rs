@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
 use memchr::memmem::FinderRev;
-use turnbridge_core::agents::codex::rollout_wire::{Record, parse_line};
+use turnbridge_core::agents::codex::rollout_wire::{RolloutRecord, parse_line};
 use turnbridge_core::timestamp::Timestamp;
 
 const WINDOW: u64 = 1 << 20;
@@ -57,8 +57,8 @@ fn begins_turn(file: &mut File, inside: u64, latest: Timestamp) -> io::Result<Op
     read_between(file, start, start + LONGEST_RECORD, &mut bytes)?;
     let Some(length) = memchr::memchr(b'\n', &bytes) else { return Ok(None) };
     let line = parse_line(&bytes[..length]);
-    let is_it =
-        matches!(line.record, Record::TaskStarted { .. }) && line.at.is_none_or(|at| at <= latest);
+    let is_it = matches!(line.record, RolloutRecord::TaskStarted { .. })
+        && line.at.is_none_or(|at| at <= latest);
     Ok(is_it.then_some(start))
 }
 

@@ -16,7 +16,7 @@ use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 use super::folders::{ARCHIVED, MAX_DEPTH, SESSIONS, subfolders};
 
 const RESCAN: Duration = Duration::from_secs(30);
-const RESCAN_UNTOLD: Duration = Duration::from_secs(2);
+const RESCAN_UNWATCHED: Duration = Duration::from_secs(2);
 
 /// Linux watches single folders. `notify` can recurse, but it reports a new folder before it
 /// watches it, and would miss a file created in between.
@@ -27,7 +27,7 @@ const SEARCH: Duration = Duration::from_secs(1);
 
 /// A report of the watcher.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Sight {
+pub enum RolloutChange {
     /// The path for `Follower::changed`.
     Changed(PathBuf),
     /// The request for `Follower::rescan`.
@@ -37,13 +37,13 @@ pub enum Sight {
 }
 
 /// The handle of the thread, which ends when it is dropped.
-pub struct Watch {
-    signals: Sender<Signal>,
+pub struct RolloutWatch {
+    signals: Sender<WatchSignal>,
     thread: Option<JoinHandle<()>>,
 }
 
-enum Signal {
-    Told(notify::Result<notify::Event>),
+enum WatchSignal {
+    Notified(notify::Result<notify::Event>),
     Stop,
 }
 
@@ -51,12 +51,12 @@ enum Signal {
 /// earlier changes. `send` returns whether the receiver still exists.
 pub fn watch(
     homes: Vec<PathBuf>,
-    send: impl Fn(Sight) -> bool + Send + 'static,
-) -> io::Result<Watch> {
+    send: impl Fn(RolloutChange) -> bool + Send + 'static,
+) -> io::Result<RolloutWatch> {
     let (signals, inbox) = channel();
     let told = signals.clone();
     let run = move || {
-        let mut watching = Watching {
+        let mut watching = RolloutWatcher {
             send,
             homes,
             watcher: None,
@@ -65,26 +65,28 @@ pub fn watch(
             wants_rescan: false,
             is_blind: false,
         };
-        match notify::recommended_watcher(move |event| drop(told.send(Signal::Told(event)))) {
+        match notify::recommended_watcher(move |event| {
+            drop(told.send(WatchSignal::Notified(event)))
+        }) {
             Ok(watcher) => watching.watcher = Some(watcher),
             Err(error) => watching.go_blind(&error),
         }
         watching.run(&inbox);
     };
     let thread = thread::Builder::new().name("codex-rollouts".to_owned()).spawn(run)?;
-    Ok(Watch { signals, thread: Some(thread) })
+    Ok(RolloutWatch { signals, thread: Some(thread) })
 }
 
-impl Drop for Watch {
+impl Drop for RolloutWatch {
     fn drop(&mut self) {
-        let _ = self.signals.send(Signal::Stop);
+        let _ = self.signals.send(WatchSignal::Stop);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
     }
 }
 
-struct Watching<F> {
+struct RolloutWatcher<F> {
     send: F,
     homes: Vec<PathBuf>,
     watcher: Option<RecommendedWatcher>,
@@ -96,12 +98,12 @@ struct Watching<F> {
     is_blind: bool,
 }
 
-impl<F: Fn(Sight) -> bool> Watching<F> {
-    fn run(mut self, inbox: &Receiver<Signal>) {
+impl<F: Fn(RolloutChange) -> bool> RolloutWatcher<F> {
+    fn run(mut self, inbox: &Receiver<WatchSignal>) {
         self.search();
         // The first rescan covers all earlier changes.
         self.changed.clear();
-        let mut is_heard = (self.send)(Sight::Rescan);
+        let mut is_heard = (self.send)(RolloutChange::Rescan);
         let mut last_rescan = Instant::now();
         while is_heard {
             let signal = match inbox.recv_timeout(SEARCH) {
@@ -112,19 +114,19 @@ impl<F: Fn(Sight) -> bool> Watching<F> {
             // Reports a burst of changes together.
             for signal in signal.into_iter().chain(inbox.try_iter()) {
                 match signal {
-                    Signal::Told(told) => self.note(told),
-                    Signal::Stop => return,
+                    WatchSignal::Notified(told) => self.note(told),
+                    WatchSignal::Stop => return,
                 }
             }
             self.search();
             for path in std::mem::take(&mut self.changed) {
-                is_heard &= (self.send)(Sight::Changed(path));
+                is_heard &= (self.send)(RolloutChange::Changed(path));
             }
-            let interval = if self.is_blind { RESCAN_UNTOLD } else { RESCAN };
+            let interval = if self.is_blind { RESCAN_UNWATCHED } else { RESCAN };
             if std::mem::take(&mut self.wants_rescan) || last_rescan.elapsed() >= interval {
                 last_rescan = Instant::now();
                 self.watch_again();
-                is_heard &= (self.send)(Sight::Rescan);
+                is_heard &= (self.send)(RolloutChange::Rescan);
             }
         }
     }
@@ -207,7 +209,7 @@ impl<F: Fn(Sight) -> bool> Watching<F> {
     fn go_blind(&mut self, reason: &dyn fmt::Display) {
         if !std::mem::replace(&mut self.is_blind, true) {
             let reason = reason.to_string();
-            (self.send)(Sight::Blind(reason));
+            (self.send)(RolloutChange::Blind(reason));
         }
     }
 }

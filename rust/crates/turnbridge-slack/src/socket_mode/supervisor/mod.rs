@@ -8,39 +8,39 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant, SystemTime};
 
-use super::event::{Loss, SocketEvent, SocketWarning};
+use super::event::{SocketEvent, SocketLoss, SocketWarning};
 use super::timing::Timing;
-use crate::call_error::{CallError, Obstacle};
+use crate::call_error::{CallError, ConnectObstacle};
 
 pub(crate) type SocketId = u64;
 
 /// A time by both clocks. The wall clock advances while the machine sleeps.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Moment {
+pub(crate) struct ClockReading {
     pub at: Instant,
     pub wall: SystemTime,
 }
 
-impl Moment {
-    pub fn now() -> Moment {
-        Moment { at: Instant::now(), wall: SystemTime::now() }
+impl ClockReading {
+    pub fn now() -> ClockReading {
+        ClockReading { at: Instant::now(), wall: SystemTime::now() }
     }
 
     /// Returns the time since `earlier`, by the clock that advanced more.
-    pub fn since(self, earlier: Moment) -> Duration {
+    pub fn since(self, earlier: ClockReading) -> Duration {
         let by_wall = self.wall.duration_since(earlier.wall).unwrap_or_default();
         self.at.saturating_duration_since(earlier.at).max(by_wall)
     }
 
     /// Returns whether the machine was asleep in between.
-    pub fn has_slept_since(self, earlier: Moment, gap: Duration) -> bool {
+    pub fn has_slept_since(self, earlier: ClockReading, gap: Duration) -> bool {
         let by_wall = self.wall.duration_since(earlier.wall).unwrap_or_default();
         by_wall.saturating_sub(self.at.saturating_duration_since(earlier.at)) > gap
     }
 }
 
 #[derive(Debug)]
-pub(crate) enum News {
+pub(crate) enum SocketChange {
     Hello {
         id: SocketId,
         num_connections: u32,
@@ -58,21 +58,21 @@ pub(crate) enum News {
     /// The socket was connected and has ended; `heard` is the time of its last byte.
     Ended {
         id: SocketId,
-        loss: Loss,
-        heard: Moment,
+        loss: SocketLoss,
+        heard: ClockReading,
     },
     Retry,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum SocketStep {
     Open(SocketId),
     /// Closes with a handshake. Messages that arrive before it are still acked.
     Close(SocketId),
-    Tell(SocketEvent),
+    Report(SocketEvent),
 }
 
-struct Live {
+struct LiveSocket {
     id: SocketId,
     /// The time at which it is closed, because it has a successor.
     retire_at: Option<Instant>,
@@ -81,7 +81,7 @@ struct Live {
 
 pub(crate) struct Supervisor {
     timing: Timing,
-    live: Vec<Live>,
+    live: Vec<LiveSocket>,
     pending: Option<SocketId>,
     open_at: Option<Instant>,
     not_before: Option<Instant>,
@@ -90,7 +90,7 @@ pub(crate) struct Supervisor {
     failures: u32,
     is_stuck: bool,
     last_id: SocketId,
-    up_until: Option<Moment>,
+    up_until: Option<ClockReading>,
     /// The time at which the addresses requested so far would have been requested at the allowed
     /// pace.
     paced_until: Option<Instant>,
@@ -122,12 +122,12 @@ impl Supervisor {
         retirements.filter_map(|live| live.retire_at).chain(self.open_at).min()
     }
 
-    pub fn tick(&mut self, now: Instant) -> Vec<Step> {
+    pub fn tick(&mut self, now: Instant) -> Vec<SocketStep> {
         let mut steps = Vec::new();
         for live in &mut self.live {
             if !live.is_closing && live.retire_at.is_some_and(|at| at <= now) {
                 live.is_closing = true;
-                steps.push(Step::Close(live.id));
+                steps.push(SocketStep::Close(live.id));
             }
         }
         if self.open_at.is_some_and(|at| at <= now) {
@@ -137,7 +137,7 @@ impl Supervisor {
                     self.open_at = None;
                     self.last_id += 1;
                     self.pending = Some(self.last_id);
-                    steps.push(Step::Open(self.last_id));
+                    steps.push(SocketStep::Open(self.last_id));
                 }
             }
         }
@@ -145,19 +145,26 @@ impl Supervisor {
     }
 
     /// Handles news. `jitter` is between 0 and 1.
-    pub fn take(&mut self, news: News, now: Moment, jitter: f64) -> Vec<Step> {
-        let mut steps = match news {
-            News::Hello { id, num_connections, app_id } => {
+    pub fn handle(
+        &mut self,
+        change: SocketChange,
+        now: ClockReading,
+        jitter: f64,
+    ) -> Vec<SocketStep> {
+        let mut steps = match change {
+            SocketChange::Hello { id, num_connections, app_id } => {
                 self.greeted(id, num_connections, app_id, now)
             }
-            News::Disconnect { id, reason } => self.told_to_leave(id, &reason, now.at),
-            News::Failed { id, error } if self.pending == Some(id) => {
+            SocketChange::Disconnect { id, reason } => {
+                self.disconnect_requested(id, &reason, now.at)
+            }
+            SocketChange::Failed { id, error } if self.pending == Some(id) => {
                 self.pending = None;
                 self.failed(error, now.at, jitter)
             }
-            News::Failed { .. } => Vec::new(),
-            News::Ended { id, loss, heard } => self.ended(id, loss, heard, now.at, jitter),
-            News::Retry => {
+            SocketChange::Failed { .. } => Vec::new(),
+            SocketChange::Ended { id, loss, heard } => self.ended(id, loss, heard, now.at, jitter),
+            SocketChange::Retry => {
                 self.is_stuck = false;
                 self.failures = 0;
                 self.not_before = None;
@@ -176,10 +183,10 @@ impl Supervisor {
         id: SocketId,
         num_connections: u32,
         app_id: Option<String>,
-        now: Moment,
-    ) -> Vec<Step> {
+        now: ClockReading,
+    ) -> Vec<SocketStep> {
         if self.pending != Some(id) {
-            return vec![Step::Close(id)];
+            return vec![SocketStep::Close(id)];
         }
         self.pending = None;
         self.failures = 0;
@@ -191,18 +198,24 @@ impl Supervisor {
         for old in &mut self.live {
             old.retire_at.get_or_insert(now.at + self.timing.linger);
         }
-        self.live.push(Live { id, retire_at: None, is_closing: false });
-        let mut steps = vec![Step::Tell(SocketEvent::Connected { num_connections, app_id, gap })];
+        self.live.push(LiveSocket { id, retire_at: None, is_closing: false });
+        let mut steps =
+            vec![SocketStep::Report(SocketEvent::Connected { num_connections, app_id, gap })];
         self.ghosts.retain(|ended| *ended + self.timing.ghost > now.at);
         let ours = self.live.len() as u32;
         if num_connections as usize > self.live.len() + self.ghosts.len() {
             let warning = SocketWarning::OtherConnections { num_connections, ours };
-            steps.push(Step::Tell(SocketEvent::Warning(warning)));
+            steps.push(SocketStep::Report(SocketEvent::Warning(warning)));
         }
         steps
     }
 
-    fn told_to_leave(&mut self, id: SocketId, reason: &str, now: Instant) -> Vec<Step> {
+    fn disconnect_requested(
+        &mut self,
+        id: SocketId,
+        reason: &str,
+        now: Instant,
+    ) -> Vec<SocketStep> {
         let (wait, warning) = match reason {
             "too_many_websockets" => (self.timing.too_many_wait, SocketWarning::TooManyConnections),
             "link_disabled" => (self.timing.link_disabled_wait, SocketWarning::SocketModeOff),
@@ -218,12 +231,12 @@ impl Supervisor {
         };
         self.not_before = Some(now + wait);
         self.open_at = self.open_at.map(|at| at.max(now + wait));
-        let mut steps = vec![Step::Tell(SocketEvent::Warning(warning))];
+        let mut steps = vec![SocketStep::Report(SocketEvent::Warning(warning))];
         if let Some(live) = self.live.iter_mut().find(|live| live.id == id && !live.is_closing) {
             // The client closes it, because a server may forget to, and no event would come any
             // more.
             live.is_closing = true;
-            steps.push(Step::Close(id));
+            steps.push(SocketStep::Close(id));
         }
         steps
     }
@@ -231,15 +244,15 @@ impl Supervisor {
     fn ended(
         &mut self,
         id: SocketId,
-        loss: Loss,
-        heard: Moment,
+        loss: SocketLoss,
+        heard: ClockReading,
         now: Instant,
         jitter: f64,
-    ) -> Vec<Step> {
+    ) -> Vec<SocketStep> {
         self.ghosts.push_back(now);
         if self.pending == Some(id) {
             self.pending = None;
-            let cause = Obstacle::Connection(loss.to_string());
+            let cause = ConnectObstacle::Connection(loss.to_string());
             return self.failed(CallError::NotSent { cause }, now, jitter);
         }
         let Some(index) = self.live.iter().position(|live| live.id == id) else {
@@ -263,15 +276,15 @@ impl Supervisor {
         if is_successor_up || ended.is_closing {
             return Vec::new();
         }
-        vec![Step::Tell(SocketEvent::Lost { reason: loss })]
+        vec![SocketStep::Report(SocketEvent::Lost { reason: loss })]
     }
 
-    fn failed(&mut self, error: CallError, now: Instant, jitter: f64) -> Vec<Step> {
+    fn failed(&mut self, error: CallError, now: Instant, jitter: f64) -> Vec<SocketStep> {
         if error.is_permanent() {
             self.is_stuck = true;
             self.open_at = None;
             let hint = error.hint();
-            return vec![Step::Tell(SocketEvent::Fatal { error, hint })];
+            return vec![SocketStep::Report(SocketEvent::Fatal { error, hint })];
         }
         let doubled = self.timing.back_off_first.saturating_mul(1 << self.failures.min(20));
         let back_off = doubled.min(self.timing.back_off_most).mul_f64(jitter.clamp(0.0, 1.0));
@@ -285,7 +298,7 @@ impl Supervisor {
         };
         let wait = self.not_before.map_or(wait, |at| wait.max(at.saturating_duration_since(now)));
         self.open_at = Some(now + wait);
-        vec![Step::Tell(SocketEvent::Retrying { error, after: wait })]
+        vec![SocketStep::Report(SocketEvent::Retrying { error, after: wait })]
     }
 
     /// Returns the socket that has no successor.

@@ -2,27 +2,31 @@ use super::*;
 
 /// A supervisor and a clock that the test sets. There is no jitter: waits are as long as they can
 /// be.
-struct World {
+struct SupervisorWorld {
     supervisor: Supervisor,
-    start: Moment,
-    now: Moment,
+    start: ClockReading,
+    now: ClockReading,
 }
 
-impl World {
-    fn new() -> World {
-        let start = Moment::now();
-        World { supervisor: Supervisor::new(Timing::default(), start.at), start, now: start }
+impl SupervisorWorld {
+    fn new() -> SupervisorWorld {
+        let start = ClockReading::now();
+        SupervisorWorld {
+            supervisor: Supervisor::new(Timing::default(), start.at),
+            start,
+            now: start,
+        }
     }
 
     /// Returns a world in which one socket is up.
-    fn connected() -> World {
-        let mut world = World::new();
+    fn connected() -> SupervisorWorld {
+        let mut world = SupervisorWorld::new();
         assert_eq!(world.tick(), "open 1");
         assert_eq!(world.hello(1, 1), "connected 1, first");
         world
     }
 
-    fn pass(&mut self, seconds: f64) -> &mut World {
+    fn pass(&mut self, seconds: f64) -> &mut SupervisorWorld {
         self.now.at += Duration::from_secs_f64(seconds);
         self.now.wall += Duration::from_secs_f64(seconds);
         self
@@ -33,25 +37,25 @@ impl World {
         self.describe(steps)
     }
 
-    fn take(&mut self, news: News) -> String {
-        let steps = self.supervisor.take(news, self.now, 1.0);
+    fn handle(&mut self, change: SocketChange) -> String {
+        let steps = self.supervisor.handle(change, self.now, 1.0);
         self.describe(steps)
     }
 
     fn hello(&mut self, id: SocketId, num_connections: u32) -> String {
-        self.take(News::Hello { id, num_connections, app_id: None })
+        self.handle(SocketChange::Hello { id, num_connections, app_id: None })
     }
 
     fn disconnect(&mut self, id: SocketId, reason: &str) -> String {
-        self.take(News::Disconnect { id, reason: reason.to_owned() })
+        self.handle(SocketChange::Disconnect { id, reason: reason.to_owned() })
     }
 
     fn ended(&mut self, id: SocketId) -> String {
-        self.take(News::Ended { id, loss: Loss::Silent, heard: self.now })
+        self.handle(SocketChange::Ended { id, loss: SocketLoss::Silent, heard: self.now })
     }
 
     fn failed(&mut self, id: SocketId, error: CallError) -> String {
-        self.take(News::Failed { id, error })
+        self.handle(SocketChange::Failed { id, error })
     }
 
     /// Returns the time of the next tick, in seconds from now.
@@ -60,20 +64,20 @@ impl World {
         Some(wake.saturating_duration_since(self.now.at).as_secs_f64())
     }
 
-    fn describe(&self, steps: Vec<Step>) -> String {
-        let describe = |step: Step| match step {
-            Step::Open(id) => format!("open {id}"),
-            Step::Close(id) => format!("close {id}"),
-            Step::Tell(SocketEvent::Connected { num_connections, gap, .. }) => match gap {
+    fn describe(&self, steps: Vec<SocketStep>) -> String {
+        let describe = |step: SocketStep| match step {
+            SocketStep::Open(id) => format!("open {id}"),
+            SocketStep::Close(id) => format!("close {id}"),
+            SocketStep::Report(SocketEvent::Connected { num_connections, gap, .. }) => match gap {
                 None => format!("connected {num_connections}, first"),
                 Some(gap) => format!("connected {num_connections} after {} s", gap.as_secs_f64()),
             },
-            Step::Tell(SocketEvent::Lost { .. }) => "lost".to_owned(),
-            Step::Tell(SocketEvent::Retrying { after, .. }) => {
+            SocketStep::Report(SocketEvent::Lost { .. }) => "lost".to_owned(),
+            SocketStep::Report(SocketEvent::Retrying { after, .. }) => {
                 format!("retrying in {} s", after.as_secs_f64())
             }
-            Step::Tell(SocketEvent::Warning(warning)) => format!("{warning:?}"),
-            Step::Tell(SocketEvent::Fatal { error, hint }) => {
+            SocketStep::Report(SocketEvent::Warning(warning)) => format!("{warning:?}"),
+            SocketStep::Report(SocketEvent::Fatal { error, hint }) => {
                 format!("fatal: {error}, hint {}", hint.is_some())
             }
         };
@@ -82,7 +86,7 @@ impl World {
 }
 
 fn unreachable() -> CallError {
-    CallError::NotSent { cause: Obstacle::HostNotFound }
+    CallError::NotSent { cause: ConnectObstacle::HostNotFound }
 }
 
 fn refused(error: &str) -> CallError {
@@ -96,7 +100,7 @@ fn refused(error: &str) -> CallError {
 
 #[test]
 fn a_lost_socket_is_replaced_at_once() {
-    let mut world = World::connected();
+    let mut world = SupervisorWorld::connected();
     assert_eq!(world.wake(), None);
     assert_eq!(world.pass(60.0).ended(1), "lost; open 2");
     assert_eq!(world.pass(0.5).hello(2, 1), "connected 1 after 0.5 s");
@@ -105,7 +109,7 @@ fn a_lost_socket_is_replaced_at_once() {
 #[test]
 fn at_a_refresh_the_new_socket_comes_first_and_the_old_one_lingers() {
     for reason in ["warning", "refresh_requested", "something_new", ""] {
-        let mut world = World::connected();
+        let mut world = SupervisorWorld::connected();
         assert_eq!(world.disconnect(1, reason), "open 2");
         assert_eq!(world.pass(1.0).hello(2, 2), "connected 2 after 0 s");
         assert_eq!(world.wake(), Some(2.0));
@@ -118,7 +122,7 @@ fn at_a_refresh_the_new_socket_comes_first_and_the_old_one_lingers() {
 
 #[test]
 fn a_second_word_of_the_old_socket_opens_nothing() {
-    let mut world = World::connected();
+    let mut world = SupervisorWorld::connected();
     assert_eq!(world.disconnect(1, "warning"), "open 2");
     assert_eq!(world.disconnect(1, "refresh_requested"), "");
     assert_eq!(world.hello(2, 2), "connected 2 after 0 s");
@@ -130,7 +134,7 @@ fn a_second_word_of_the_old_socket_opens_nothing() {
 
 #[test]
 fn an_old_socket_that_ends_before_the_new_one_is_up_starts_no_third() {
-    let mut world = World::connected();
+    let mut world = SupervisorWorld::connected();
     assert_eq!(world.disconnect(1, "warning"), "open 2");
     assert_eq!(world.pass(1.0).ended(1), "lost");
     assert_eq!(world.pass(0.25).hello(2, 1), "connected 1 after 0.25 s");
@@ -139,7 +143,7 @@ fn an_old_socket_that_ends_before_the_new_one_is_up_starts_no_third() {
 
 #[test]
 fn when_the_new_one_dies_the_old_one_stays() {
-    let mut world = World::connected();
+    let mut world = SupervisorWorld::connected();
     world.disconnect(1, "warning");
     world.hello(2, 2);
     assert_eq!(world.pass(1.0).ended(2), "lost; open 3");
@@ -150,7 +154,7 @@ fn when_the_new_one_dies_the_old_one_stays() {
 
 #[test]
 fn failures_are_retried_for_ever_at_growing_intervals() {
-    let mut world = World::new();
+    let mut world = SupervisorWorld::new();
     world.tick();
     let mut waits = Vec::new();
     for id in 1..=100 {
@@ -172,9 +176,13 @@ fn failures_are_retried_for_ever_at_growing_intervals() {
 #[test]
 fn waits_are_spread_over_the_whole_interval() {
     for (jitter, wanted) in [(0.0, 0.0), (0.5, 0.125), (1.0, 0.25), (7.0, 0.25)] {
-        let mut world = World::new();
+        let mut world = SupervisorWorld::new();
         world.tick();
-        world.supervisor.take(News::Failed { id: 1, error: unreachable() }, world.now, jitter);
+        world.supervisor.handle(
+            SocketChange::Failed { id: 1, error: unreachable() },
+            world.now,
+            jitter,
+        );
         let waits = world.wake().unwrap_or_default();
         assert!((waits - wanted).abs() < 1e-6, "{jitter}: {waits}");
     }
@@ -182,33 +190,33 @@ fn waits_are_spread_over_the_whole_interval() {
 
 #[test]
 fn slacks_wish_to_wait_is_obeyed() {
-    let mut world = World::new();
+    let mut world = SupervisorWorld::new();
     world.tick();
     let error = CallError::RateLimited { after: Duration::from_secs(7) };
     assert_eq!(world.failed(1, error), "retrying in 7.25 s");
     assert_eq!(world.pass(7.0).tick(), "");
     assert_eq!(world.pass(0.25).tick(), "open 2");
     assert_eq!(world.failed(2, unreachable()), "retrying in 0.5 s");
-    assert_eq!(world.take(News::Retry), "open 3");
+    assert_eq!(world.handle(SocketChange::Retry), "open 3");
     // Not even an explicit retry shortens Slack's wait.
     let error = CallError::RateLimited { after: Duration::from_secs(7) };
     world.failed(3, error);
-    assert_eq!(world.pass(6.0).take(News::Retry), "");
+    assert_eq!(world.pass(6.0).handle(SocketChange::Retry), "");
     assert_eq!(world.pass(1.0).tick(), "open 4");
 }
 
 #[test]
 fn what_only_a_person_can_mend_is_told_once_and_ends_all_attempts() {
     for code in ["invalid_auth", "token_revoked", "missing_scope", "not_allowed_token_type"] {
-        let mut world = World::new();
+        let mut world = SupervisorWorld::new();
         world.tick();
         let told = world.failed(1, refused(code));
         assert_eq!(told, format!("fatal: Slack refused the call (`{code}`), hint true"));
         assert_eq!((world.pass(9e5).tick(), world.wake()), (String::new(), None));
-        assert_eq!(world.take(News::Retry), "open 2");
+        assert_eq!(world.handle(SocketChange::Retry), "open 2");
     }
     for code in ["team_added_to_org", "something_new"] {
-        let mut world = World::new();
+        let mut world = SupervisorWorld::new();
         world.tick();
         assert_eq!(world.failed(1, refused(code)), "retrying in 0.25 s");
     }
@@ -216,7 +224,7 @@ fn what_only_a_person_can_mend_is_told_once_and_ends_all_attempts() {
 
 #[test]
 fn a_fatal_error_at_a_refresh_leaves_the_old_socket_as_it_is() {
-    let mut world = World::connected();
+    let mut world = SupervisorWorld::connected();
     world.disconnect(1, "warning");
     assert!(world.failed(2, refused("token_revoked")).starts_with("fatal"));
     assert_eq!(world.disconnect(1, "refresh_requested"), "");
@@ -226,11 +234,11 @@ fn a_fatal_error_at_a_refresh_leaves_the_old_socket_as_it_is() {
 
 #[test]
 fn too_many_websockets_is_told_and_waited_for() {
-    let mut world = World::new();
+    let mut world = SupervisorWorld::new();
     world.tick();
     assert_eq!(world.disconnect(1, "too_many_websockets"), "TooManyConnections");
     assert_eq!(world.ended(1), "retrying in 10 s");
-    let mut world = World::connected();
+    let mut world = SupervisorWorld::connected();
     assert_eq!(world.disconnect(1, "too_many_websockets"), "TooManyConnections; close 1");
     assert_eq!(world.pass(1.0).ended(1), "");
     assert_eq!(world.wake(), Some(9.0));
@@ -238,7 +246,7 @@ fn too_many_websockets_is_told_and_waited_for() {
 
 #[test]
 fn a_switched_off_socket_mode_is_told_and_looked_at_every_minute() {
-    let mut world = World::connected();
+    let mut world = SupervisorWorld::connected();
     assert_eq!(world.disconnect(1, "link_disabled"), "SocketModeOff; close 1");
     assert_eq!(world.ended(1), "");
     assert_eq!(world.pass(59.0).tick(), "");
@@ -247,7 +255,7 @@ fn a_switched_off_socket_mode_is_told_and_looked_at_every_minute() {
 
 #[test]
 fn connections_of_others_are_warned_of_and_our_own_are_not() {
-    let mut world = World::new();
+    let mut world = SupervisorWorld::new();
     world.tick();
     assert_eq!(
         world.hello(1, 2),
@@ -265,7 +273,7 @@ fn connections_of_others_are_warned_of_and_our_own_are_not() {
 
 #[test]
 fn sockets_that_end_after_their_hello_are_not_opened_without_a_pause() {
-    let mut world = World::connected();
+    let mut world = SupervisorWorld::connected();
     let mut opened = 1;
     loop {
         world.ended(opened);
@@ -282,20 +290,23 @@ fn sockets_that_end_after_their_hello_are_not_opened_without_a_pause() {
 
 #[test]
 fn a_gap_counts_the_time_asleep() {
-    let mut world = World::connected();
+    let mut world = SupervisorWorld::connected();
     let heard = world.now;
     world.pass(0.2);
     world.now.wall += Duration::from_secs(3600);
     assert!(world.now.has_slept_since(world.start, Duration::from_secs(30)));
-    assert_eq!(world.take(News::Ended { id: 1, loss: Loss::Slept, heard }), "lost; open 2");
+    assert_eq!(
+        world.handle(SocketChange::Ended { id: 1, loss: SocketLoss::Slept, heard }),
+        "lost; open 2"
+    );
     assert_eq!(world.hello(2, 1), "connected 1 after 3600.2 s");
 }
 
 #[test]
 fn a_clock_that_is_set_is_not_sleep_unless_it_is_set_far_ahead() {
-    let start = Moment::now();
+    let start = ClockReading::now();
     let gap = Duration::from_secs(30);
-    let later = |clock: u64, wall: i64| Moment {
+    let later = |clock: u64, wall: i64| ClockReading {
         at: start.at + Duration::from_secs(clock),
         wall: match u64::try_from(wall) {
             Ok(seconds) => start.wall + Duration::from_secs(seconds),

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
-pub enum Reply {
+pub enum ServerReply {
     /// A whole answer, as it is sent.
     Raw(String),
     /// The same, then the connection is closed.
@@ -23,46 +23,49 @@ pub enum Reply {
     Silence(Duration),
 }
 
-impl Reply {
-    pub fn json(body: &str) -> Reply {
-        Reply::with(200, "", body)
+impl ServerReply {
+    pub fn json(body: &str) -> ServerReply {
+        ServerReply::with(200, "", body)
     }
 
     /// `headers` are whole lines.
-    pub fn with(status: u16, headers: &str, body: &str) -> Reply {
+    pub fn with(status: u16, headers: &str, body: &str) -> ServerReply {
         let length = body.len();
-        Reply::Raw(format!(
+        ServerReply::Raw(format!(
             "HTTP/1.1 {status} Status\r\nContent-Type: application/json\r\n{headers}Content-Length: {length}\r\n\r\n{body}"
         ))
     }
 }
 
-pub struct Server {
+pub struct ScriptedServer {
     pub port: u16,
     requests: Arc<Mutex<Vec<String>>>,
     connections: Arc<AtomicUsize>,
 }
 
-impl Server {
-    pub fn playing(replies: impl IntoIterator<Item = Reply>) -> Server {
-        Server::start(replies, None)
+impl ScriptedServer {
+    pub fn playing(replies: impl IntoIterator<Item = ServerReply>) -> ScriptedServer {
+        ScriptedServer::start(replies, None)
     }
 
     pub fn playing_with_tls(
-        replies: impl IntoIterator<Item = Reply>,
+        replies: impl IntoIterator<Item = ServerReply>,
         config: Arc<ServerConfig>,
-    ) -> Server {
-        Server::start(replies, Some(config))
+    ) -> ScriptedServer {
+        ScriptedServer::start(replies, Some(config))
     }
 
-    fn start(replies: impl IntoIterator<Item = Reply>, tls: Option<Arc<ServerConfig>>) -> Server {
+    fn start(
+        replies: impl IntoIterator<Item = ServerReply>,
+        tls: Option<Arc<ServerConfig>>,
+    ) -> ScriptedServer {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let server = Server {
+        let server = ScriptedServer {
             port: listener.local_addr().unwrap().port(),
             requests: Arc::default(),
             connections: Arc::default(),
         };
-        let replies: Arc<Mutex<VecDeque<Reply>>> =
+        let replies: Arc<Mutex<VecDeque<ServerReply>>> =
             Arc::new(Mutex::new(replies.into_iter().collect()));
         let (requests, connections) = (server.requests.clone(), server.connections.clone());
         thread::spawn(move || {
@@ -110,32 +113,36 @@ impl Socket for TcpStream {
 
 impl Socket for StreamOwned<ServerConnection, TcpStream> {}
 
-fn play(stream: &mut impl Socket, replies: &Mutex<VecDeque<Reply>>, requests: &Mutex<Vec<String>>) {
+fn play(
+    stream: &mut impl Socket,
+    replies: &Mutex<VecDeque<ServerReply>>,
+    requests: &Mutex<Vec<String>>,
+) {
     // A connection that the client has left must not take the next one's reply.
     while stream.wait_for_bytes() {
         let next = replies.lock().unwrap().front().map(std::mem::discriminant);
-        if next == Some(std::mem::discriminant(&Reply::ResetBeforeReading)) {
+        if next == Some(std::mem::discriminant(&ServerReply::ResetBeforeReading)) {
             replies.lock().unwrap().pop_front();
             return;
         }
-        let unread = next == Some(std::mem::discriminant(&Reply::ResetAfterReading));
+        let unread = next == Some(std::mem::discriminant(&ServerReply::ResetAfterReading));
         let Some(request) = read_request(stream, usize::from(unread)) else { return };
         requests.lock().unwrap().push(request);
         let Some(reply) = replies.lock().unwrap().pop_front() else { return };
         match reply {
-            Reply::Raw(answer) => {
+            ServerReply::Raw(answer) => {
                 let _ = stream.write_all(answer.as_bytes()).and_then(|()| stream.flush());
             }
-            Reply::RawThenClose(answer) => {
+            ServerReply::RawThenClose(answer) => {
                 let _ = stream.write_all(answer.as_bytes()).and_then(|()| stream.flush());
                 return;
             }
-            Reply::ResetAfterReading => {
+            ServerReply::ResetAfterReading => {
                 stream.wait_for_bytes();
                 return;
             }
-            Reply::Silence(duration) => return thread::sleep(duration),
-            Reply::CloseAfterReading | Reply::ResetBeforeReading => return,
+            ServerReply::Silence(duration) => return thread::sleep(duration),
+            ServerReply::CloseAfterReading | ServerReply::ResetBeforeReading => return,
         }
     }
 }

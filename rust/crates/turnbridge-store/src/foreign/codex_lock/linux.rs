@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use super::Writer;
+use super::ThreadWriter;
 
 /// How often a list longer than a page is read. The kernel returns a page at a time and counts
 /// entries to find its place again, so an entry is skipped if another one disappears in between.
@@ -36,18 +36,18 @@ pub fn can_tell() -> bool {
     true
 }
 
-pub fn ask(path: &Path) -> io::Result<Writer> {
+pub fn ask(path: &Path) -> io::Result<ThreadWriter> {
     let file = fs::metadata(path)?;
     for _ in 0..READINGS {
-        let Ok((locks, pieces)) = read_locks() else { return Ok(Writer::Unknown) };
+        let Ok((locks, pieces)) = read_locks() else { return Ok(ThreadWriter::Unknown) };
         match find(&locks, path, &file) {
-            Writer::Free if pieces > 1 => {}
-            Writer::Free => break,
+            ThreadWriter::Free if pieces > 1 => {}
+            ThreadWriter::Free => break,
             found => return Ok(found),
         }
     }
     let kind = rustix::fs::statfs(path)?.f_type as u32;
-    Ok(if SHARED_FILE_SYSTEMS.contains(&kind) { Writer::Unknown } else { Writer::Free })
+    Ok(if SHARED_FILE_SYSTEMS.contains(&kind) { ThreadWriter::Unknown } else { ThreadWriter::Free })
 }
 
 /// Returns the list, and the number of pieces in which it came.
@@ -66,19 +66,19 @@ fn read_locks() -> io::Result<(String, usize)> {
     }
 }
 
-fn find(locks: &str, path: &Path, file: &Metadata) -> Writer {
+fn find(locks: &str, path: &Path, file: &Metadata) -> ThreadWriter {
     let device = (rustix::fs::major(file.dev()), rustix::fs::minor(file.dev()));
-    let mut found = Writer::Free;
+    let mut found = ThreadWriter::Free;
     for lock in locks.lines().filter_map(parse).filter(|lock| lock.inode == file.ino()) {
         if lock.device == device {
-            return Writer::Held;
+            return ThreadWriter::Held;
         }
         // The same number on another device is another file, except where a file system shows one
         // device to programs and has another inside: Btrfs, overlays.
         match has_open(lock.pid, path, file) {
-            Ok(true) => return Writer::Held,
+            Ok(true) => return ThreadWriter::Held,
             Ok(false) => {}
-            Err(_) => found = Writer::Unknown,
+            Err(_) => found = ThreadWriter::Unknown,
         }
     }
     found
@@ -152,10 +152,10 @@ mod tests {
         let inode = file.ino();
         let listed = |pid: u32| format!("1: FLOCK  ADVISORY  WRITE {pid} 00:fff:{inode} 0 EOF\n");
         let own = listed(std::process::id());
-        assert_eq!(find(&own, &path, &file), Writer::Held);
-        assert_eq!(find(&listed(0), &path, &file), Writer::Unknown, "nobody to ask");
+        assert_eq!(find(&own, &path, &file), ThreadWriter::Held);
+        assert_eq!(find(&listed(0), &path, &file), ThreadWriter::Unknown, "nobody to ask");
         drop(open);
-        assert_eq!(find(&own, &path, &file), Writer::Free, "another file of that number");
-        assert_eq!(find("", &path, &file), Writer::Free);
+        assert_eq!(find(&own, &path, &file), ThreadWriter::Free, "another file of that number");
+        assert_eq!(find("", &path, &file), ThreadWriter::Free);
     }
 }

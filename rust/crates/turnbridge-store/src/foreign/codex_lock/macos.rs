@@ -6,14 +6,14 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
-use super::Writer;
+use super::ThreadWriter;
 
 #[cfg(test)]
 pub fn can_tell() -> bool {
     true
 }
 
-pub fn ask(path: &Path) -> io::Result<Writer> {
+pub fn ask(path: &Path) -> io::Result<ThreadWriter> {
     let file = File::open(path)?;
     // SAFETY: all-zero is a valid value of this plain C struct: from the beginning to the end.
     let mut lock: libc::flock = unsafe { std::mem::zeroed() };
@@ -23,8 +23,8 @@ pub fn ask(path: &Path) -> io::Result<Writer> {
     // SAFETY: the file is open, and the struct is local.
     let status = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETLK, &raw mut lock) };
     Ok(match status {
-        0 if lock.l_type == libc::F_UNLCK as libc::c_short => Writer::Free,
-        0 => Writer::Held,
-        _ => Writer::Unknown,
+        0 if lock.l_type == libc::F_UNLCK as libc::c_short => ThreadWriter::Free,
+        0 => ThreadWriter::Held,
+        _ => ThreadWriter::Unknown,
     })
 }

@@ -24,7 +24,7 @@ mod platform;
 mod platform;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Writer {
+pub enum ThreadWriter {
     Held,
     Free,
     /// The state cannot be found out, so no conclusion follows from it.
@@ -46,13 +46,13 @@ fn path_of(codex_home: &Path, thread_id: &str) -> Option<PathBuf> {
 }
 
 /// Returns `Unknown` for versions of Codex without such locks, which left no folder for them.
-pub fn writer(codex_home: &Path, thread_id: &str) -> Writer {
-    let Some(path) = path_of(codex_home, thread_id) else { return Writer::Unknown };
+pub fn writer(codex_home: &Path, thread_id: &str) -> ThreadWriter {
+    let Some(path) = path_of(codex_home, thread_id) else { return ThreadWriter::Unknown };
     let has_folder = || path.parent().is_some_and(Path::is_dir);
     match platform::ask(&path) {
         Ok(writer) => writer,
-        Err(error) if error.kind() == io::ErrorKind::NotFound && has_folder() => Writer::Free,
-        Err(_) => Writer::Unknown,
+        Err(error) if error.kind() == io::ErrorKind::NotFound && has_folder() => ThreadWriter::Free,
+        Err(_) => ThreadWriter::Unknown,
     }
 }
 
@@ -80,24 +80,24 @@ mod tests {
     }
 
     /// Returns the best possible result: wine lets every process read locked files.
-    fn expected(writer: Writer) -> Writer {
-        if platform::can_tell() { writer } else { Writer::Unknown }
+    fn expected(writer: ThreadWriter) -> ThreadWriter {
+        if platform::can_tell() { writer } else { ThreadWriter::Unknown }
     }
 
     #[test]
     fn a_lock_is_seen_while_it_is_held_and_no_longer() {
         let (home, path) = home_with_lock_file();
-        assert_eq!(writer(home.path(), ID), expected(Writer::Free), "never held");
+        assert_eq!(writer(home.path(), ID), expected(ThreadWriter::Free), "never held");
         let owner = open(&path);
         owner.try_lock().unwrap();
-        assert_eq!(writer(home.path(), ID), expected(Writer::Held));
-        assert_eq!(writer(home.path(), &ID.to_uppercase()), expected(Writer::Held));
+        assert_eq!(writer(home.path(), ID), expected(ThreadWriter::Held));
+        assert_eq!(writer(home.path(), &ID.to_uppercase()), expected(ThreadWriter::Held));
         let other = "01a1e18e-2062-79f1-b187-979e8f997b9d";
-        assert_eq!(writer(home.path(), other), Writer::Free, "another thread's");
+        assert_eq!(writer(home.path(), other), ThreadWriter::Free, "another thread's");
         drop(owner);
-        assert_eq!(writer(home.path(), ID), expected(Writer::Free), "left behind");
+        assert_eq!(writer(home.path(), ID), expected(ThreadWriter::Free), "left behind");
         fs::remove_file(&path).unwrap();
-        assert_eq!(writer(home.path(), ID), Writer::Free, "removed");
+        assert_eq!(writer(home.path(), ID), ThreadWriter::Free, "removed");
     }
 
     #[test]
@@ -105,18 +105,18 @@ mod tests {
         let (home, path) = home_with_lock_file();
         let reader = open(&path);
         reader.try_lock_shared().unwrap();
-        assert_eq!(writer(home.path(), ID), expected(Writer::Free));
+        assert_eq!(writer(home.path(), ID), expected(ThreadWriter::Free));
     }
 
     #[test]
     fn what_is_no_thread_or_no_home_with_locks_is_unknown() {
         let (home, _) = home_with_lock_file();
         for id in ["", "..", "last", "../thread-writer-locks/x"] {
-            assert_eq!(writer(home.path(), id), Writer::Unknown, "{id}");
+            assert_eq!(writer(home.path(), id), ThreadWriter::Unknown, "{id}");
         }
         let bare = tempfile::tempdir().unwrap();
-        assert_eq!(writer(bare.path(), ID), Writer::Unknown);
-        assert_eq!(writer(&bare.path().join("none"), ID), Writer::Unknown);
+        assert_eq!(writer(bare.path(), ID), ThreadWriter::Unknown);
+        assert_eq!(writer(&bare.path().join("none"), ID), ThreadWriter::Unknown);
     }
 
     #[test]

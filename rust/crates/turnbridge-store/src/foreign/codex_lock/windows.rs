@@ -11,15 +11,15 @@ use std::sync::OnceLock;
 
 use windows_sys::Win32::Foundation::ERROR_LOCK_VIOLATION;
 
-use super::Writer;
+use super::ThreadWriter;
 
-pub fn ask(path: &Path) -> io::Result<Writer> {
+pub fn ask(path: &Path) -> io::Result<ThreadWriter> {
     // The handle shares reading, writing and deleting, so it blocks no other process.
     let file = File::open(path)?;
     Ok(match is_refused(&file) {
-        Ok(true) => Writer::Held,
-        Ok(false) if can_tell() => Writer::Free,
-        Ok(false) | Err(_) => Writer::Unknown,
+        Ok(true) => ThreadWriter::Held,
+        Ok(false) if can_tell() => ThreadWriter::Free,
+        Ok(false) | Err(_) => ThreadWriter::Unknown,
     })
 }
 

@@ -22,13 +22,13 @@ use crate::files::file_lock::FileLock;
 use crate::paths::StatePaths;
 use crate::state::newer_files;
 use attributes::Attributes;
-use record::Record;
-use swap::Swapped;
+use record::ChangeRecord;
+use swap::SwapResult;
 
 /// The limit of a settings file.
 const LONGEST: u64 = 16 << 20;
 /// The timeout for the lock. Its holder waits for no input, so it finishes soon.
-const PATIENCE: Duration = Duration::from_secs(10);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 /// How often a plan is made anew because another program changed the file first.
 const ATTEMPTS: usize = 8;
 /// The limit of links: a longer chain is a loop.
@@ -48,12 +48,12 @@ pub struct Current {
     /// `None` if there is no file.
     pub text: Option<String>,
     /// The file before Turnbridge's first change, if it is known.
-    pub before: Option<Before>,
+    pub before: Option<OriginalFile>,
 }
 
 /// The file before Turnbridge's first change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Before {
+pub struct OriginalFile {
     /// `None` if there was no file.
     pub text: Option<String>,
     /// Whether the file is unchanged since Turnbridge's last change.
@@ -73,7 +73,7 @@ impl Current {
 
 /// The result of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Applied {
+pub struct AppliedText {
     pub text: String,
     /// The file without Turnbridge's part. A removal restores it as long as no other program
     /// changes the file.
@@ -81,7 +81,7 @@ pub struct Applied {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Change {
+pub enum FileChange {
     Unchanged,
     Written,
     /// The file did not exist before Turnbridge's first change, and is removed again.
@@ -137,19 +137,19 @@ impl<E: fmt::Debug + fmt::Display> std::error::Error for Failure<E> {}
 
 /// The result of one attempt.
 enum Attempt {
-    Done(Change),
+    Done(FileChange),
     SomebodyWasQuicker,
 }
 
 /// The new text of the file, and the record to store.
-struct Target {
+struct FileTarget {
     text: Option<String>,
-    memory: Memory,
+    memory: RecordChange,
     backs_up: bool,
 }
 
-enum Memory {
-    Keep(Record),
+enum RecordChange {
+    Keep(ChangeRecord),
     Forget,
 }
 
@@ -162,7 +162,7 @@ pub fn changed_files(paths: &StatePaths) -> io::Result<Vec<PathBuf>> {
     };
     let paths = entries.flatten().map(|entry| entry.path());
     let records = paths.filter(|path| path.extension().is_some_and(|name| name == "json"));
-    Ok(records.filter_map(|path| Some(Record::read(&path)?.path().into())).collect())
+    Ok(records.filter_map(|path| Some(ChangeRecord::read(&path)?.path().into())).collect())
 }
 
 impl ForeignFile {
@@ -186,8 +186,8 @@ impl ForeignFile {
     pub fn current<E>(&self) -> Result<Current, Failure<E>> {
         let real = self.real_path()?;
         let text = read(&real)?;
-        let record = Record::read(&self.record_path());
-        let before = record.filter(|_| text.is_some()).map(|record| Before {
+        let record = ChangeRecord::read(&self.record_path());
+        let before = record.filter(|_| text.is_some()).map(|record| OriginalFile {
             is_untouched: text.as_deref().is_some_and(|text| record.has_written(text)),
             text: record.before,
         });
@@ -197,17 +197,17 @@ impl ForeignFile {
     /// Writes the text that `plan` returns. It may call `plan` more than once.
     pub fn apply<E>(
         &self,
-        mut plan: impl FnMut(&Current) -> Result<Applied, E>,
-    ) -> Result<Change, Failure<E>> {
+        mut plan: impl FnMut(&Current) -> Result<AppliedText, E>,
+    ) -> Result<FileChange, Failure<E>> {
         self.change(|current| {
-            let Applied { text, without_us } = plan(current).map_err(Failure::Refused)?;
-            let earlier = Record::read(&self.record_path());
+            let AppliedText { text, without_us } = plan(current).map_err(Failure::Refused)?;
+            let earlier = ChangeRecord::read(&self.record_path());
             let record = match (&current.before, earlier) {
                 (Some(before), Some(record)) if before.is_untouched => record,
-                _ => Record::new(&self.path, current.text.is_some().then_some(without_us)),
+                _ => ChangeRecord::new(&self.path, current.text.is_some().then_some(without_us)),
             };
-            let memory = Memory::Keep(record.with_written(&text));
-            Ok(Target { text: Some(text), memory, backs_up: true })
+            let memory = RecordChange::Keep(record.with_written(&text));
+            Ok(FileTarget { text: Some(text), memory, backs_up: true })
         })
     }
 
@@ -216,14 +216,14 @@ impl ForeignFile {
     pub fn remove<E>(
         &self,
         mut plan: impl FnMut(&Current) -> Result<String, E>,
-    ) -> Result<Change, Failure<E>> {
+    ) -> Result<FileChange, Failure<E>> {
         self.change(|current| {
             let text = match (&current.text, &current.before) {
                 (None, _) => None,
-                (_, Some(Before { text, is_untouched: true })) => text.clone(),
+                (_, Some(OriginalFile { text, is_untouched: true })) => text.clone(),
                 _ => Some(plan(current).map_err(Failure::Refused)?),
             };
-            Ok(Target { text, memory: Memory::Forget, backs_up: false })
+            Ok(FileTarget { text, memory: RecordChange::Forget, backs_up: false })
         })
     }
 
@@ -234,19 +234,23 @@ impl ForeignFile {
     }
 
     /// Restores `<file>.bak` (KT-14). The backup stays.
-    pub fn restore<E>(&self) -> Result<Change, Failure<E>> {
+    pub fn restore<E>(&self) -> Result<FileChange, Failure<E>> {
         let text = self.backup()?;
         self.change(|_| {
-            Ok(Target { text: Some(text.clone()), memory: Memory::Forget, backs_up: false })
+            Ok(FileTarget {
+                text: Some(text.clone()),
+                memory: RecordChange::Forget,
+                backs_up: false,
+            })
         })
     }
 
     fn change<E>(
         &self,
-        mut plan: impl FnMut(&Current) -> Result<Target, Failure<E>>,
-    ) -> Result<Change, Failure<E>> {
+        mut plan: impl FnMut(&Current) -> Result<FileTarget, Failure<E>>,
+    ) -> Result<FileChange, Failure<E>> {
         let lock = self.folder.join(format!("{}.lock", self.slug));
-        let _lock = FileLock::acquire(&lock, PATIENCE).map_err(file("lock", &lock))?;
+        let _lock = FileLock::acquire(&lock, LOCK_TIMEOUT).map_err(file("lock", &lock))?;
         checkpoint("locked");
         for _ in 0..ATTEMPTS {
             match self.attempt(&mut plan)? {
@@ -259,7 +263,7 @@ impl ForeignFile {
 
     fn attempt<E>(
         &self,
-        plan: &mut impl FnMut(&Current) -> Result<Target, Failure<E>>,
+        plan: &mut impl FnMut(&Current) -> Result<FileTarget, Failure<E>>,
     ) -> Result<Attempt, Failure<E>> {
         let real = self.real_path()?;
         let memory = self.record_path();
@@ -271,10 +275,10 @@ impl ForeignFile {
         let target = plan(&current)?;
         checkpoint("planned");
         if target.text == current.text {
-            if let Memory::Forget = target.memory {
+            if let RecordChange::Forget = target.memory {
                 self.forget()?;
             }
-            return Ok(Attempt::Done(Change::Unchanged));
+            return Ok(Attempt::Done(FileChange::Unchanged));
         }
         let attributes = Attributes::of(&real)?;
         if let Some(text) = &current.text {
@@ -285,13 +289,13 @@ impl ForeignFile {
             write_durably(&previous, text.as_bytes()).map_err(file("write", &previous))?;
         }
         checkpoint("backed up");
-        if let Memory::Keep(record) = &target.memory {
+        if let RecordChange::Keep(record) = &target.memory {
             let path = self.record_path();
             record.write(&path).map_err(file("write", &path))?;
         }
         checkpoint("remembered");
         let attempt = self.replace(&real, &current, target.text.as_deref(), &attributes)?;
-        if let (Attempt::Done(_), Memory::Forget) = (&attempt, &target.memory) {
+        if let (Attempt::Done(_), RecordChange::Forget) = (&attempt, &target.memory) {
             self.forget()?;
         }
         checkpoint("done");
@@ -323,16 +327,16 @@ impl ForeignFile {
         checkpoint("compared");
         let swapped = match (&current.text, text) {
             (Some(_), Some(_)) => swap::exchange(&temporary.path, real),
-            (Some(_), None) => swap::take_away(real, &temporary.path),
+            (Some(_), None) => swap::remove_if_unchanged(real, &temporary.path),
             (None, _) => swap::put(&temporary.path, real),
         };
         let swapped = swapped.map_err(file("replace", real))?;
         checkpoint("swapped");
         match swapped {
-            Swapped::Taken => return Ok(Attempt::SomebodyWasQuicker),
-            Swapped::WithoutLooking => {}
+            SwapResult::Taken => return Ok(Attempt::SomebodyWasQuicker),
+            SwapResult::WithoutLooking => {}
             // The old file, whole and untouched, is compared with the one of the plan.
-            Swapped::Kept => {
+            SwapResult::Kept => {
                 if !read::<E>(&temporary.path).is_ok_and(|old| old == current.text) {
                     swap::back(&temporary.path, real, text).map_err(file("put back", real))?;
                     return Ok(Attempt::SomebodyWasQuicker);
@@ -343,13 +347,13 @@ impl ForeignFile {
         checkpoint("synced");
         match found {
             Ok(found) if found.as_deref() == text => Ok(Attempt::Done(match text {
-                Some(_) => Change::Written,
-                None => Change::Deleted,
+                Some(_) => FileChange::Written,
+                None => FileChange::Deleted,
             })),
             // Another program has written a newer file: the plan is made anew from it.
             Ok(_) => Ok(Attempt::SomebodyWasQuicker),
             Err(failure) => {
-                if swapped == Swapped::Kept {
+                if swapped == SwapResult::Kept {
                     swap::back(&temporary.path, real, text).map_err(file("put back", real))?;
                 }
                 Err(failure)

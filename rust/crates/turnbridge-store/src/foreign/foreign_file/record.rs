@@ -15,7 +15,7 @@ use crate::files::bounded_file;
 const LONGEST: u64 = 128 << 20;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Record {
+pub struct ChangeRecord {
     version: u32,
     /// For a user who reads the record.
     path: String,
@@ -27,9 +27,14 @@ pub struct Record {
     written: Vec<String>,
 }
 
-impl Record {
-    pub fn new(path: &Path, before: Option<String>) -> Record {
-        Record { version: VERSION, path: path.display().to_string(), before, written: Vec::new() }
+impl ChangeRecord {
+    pub fn new(path: &Path, before: Option<String>) -> ChangeRecord {
+        ChangeRecord {
+            version: VERSION,
+            path: path.display().to_string(),
+            before,
+            written: Vec::new(),
+        }
     }
 
     pub fn path(&self) -> &str {
@@ -37,16 +42,18 @@ impl Record {
     }
 
     /// Returns `None` if there is no record, or none that can be read.
-    pub fn read(path: &Path) -> Option<Record> {
+    pub fn read(path: &Path) -> Option<ChangeRecord> {
         let bytes = bounded_file::read(path, LONGEST).ok()?;
-        serde_json::from_slice(&bytes).ok().filter(|record: &Record| record.version <= VERSION)
+        serde_json::from_slice(&bytes)
+            .ok()
+            .filter(|record: &ChangeRecord| record.version <= VERSION)
     }
 
     pub fn write(&self, path: &Path) -> io::Result<()> {
         write_durably(path, &serde_json::to_vec(self)?)
     }
 
-    pub fn with_written(mut self, text: &str) -> Record {
+    pub fn with_written(mut self, text: &str) -> ChangeRecord {
         let hash = hash(text);
         if !self.written.contains(&hash) {
             self.written.push(hash);

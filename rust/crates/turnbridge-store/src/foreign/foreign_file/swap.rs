@@ -11,7 +11,7 @@ use std::path::Path;
 use crate::files::atomic_file::rename;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Swapped {
+pub enum SwapResult {
     /// The old file has the temporary name now.
     Kept,
     /// The old file is removed, or there was none.
@@ -21,38 +21,38 @@ pub enum Swapped {
 }
 
 /// Exchanges the names of `new` and `path`.
-pub fn exchange(new: &Path, path: &Path) -> io::Result<Swapped> {
+pub fn exchange(new: &Path, path: &Path) -> io::Result<SwapResult> {
     match flagged::exchange(new, path) {
-        Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => Ok(Swapped::Taken),
-        Some(done) => done.map(|()| Swapped::Kept),
-        None => rename(new, path).map(|()| Swapped::WithoutLooking),
+        Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => Ok(SwapResult::Taken),
+        Some(done) => done.map(|()| SwapResult::Kept),
+        None => rename(new, path).map(|()| SwapResult::WithoutLooking),
     }
 }
 
 /// Renames `new` to `path`, if `path` does not exist.
-pub fn put(new: &Path, path: &Path) -> io::Result<Swapped> {
+pub fn put(new: &Path, path: &Path) -> io::Result<SwapResult> {
     match flagged::rename_to_free_name(new, path) {
-        Some(Err(error)) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Swapped::Taken),
-        Some(done) => done.map(|()| Swapped::WithoutLooking),
-        None if path.symlink_metadata().is_ok() => Ok(Swapped::Taken),
-        None => rename(new, path).map(|()| Swapped::WithoutLooking),
+        Some(Err(error)) if error.kind() == io::ErrorKind::AlreadyExists => Ok(SwapResult::Taken),
+        Some(done) => done.map(|()| SwapResult::WithoutLooking),
+        None if path.symlink_metadata().is_ok() => Ok(SwapResult::Taken),
+        None => rename(new, path).map(|()| SwapResult::WithoutLooking),
     }
 }
 
 /// Removes `path`; its old file is at `aside`.
-pub fn take_away(path: &Path, aside: &Path) -> io::Result<Swapped> {
+pub fn remove_if_unchanged(path: &Path, aside: &Path) -> io::Result<SwapResult> {
     match rename(path, aside) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Swapped::Taken),
-        done => done.map(|()| Swapped::Kept),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(SwapResult::Taken),
+        done => done.map(|()| SwapResult::Kept),
     }
 }
 
-/// Undoes `exchange`, or `take_away` if there is no new text.
+/// Undoes `exchange`, or `remove_if_unchanged` if there is no new text.
 pub fn back(old: &Path, path: &Path, new: Option<&str>) -> io::Result<()> {
     let Some(new) = new else {
         return match put(old, path)? {
             // Another program has made a newer one.
-            Swapped::Taken => fs::remove_file(old),
+            SwapResult::Taken => fs::remove_file(old),
             _ => Ok(()),
         };
     };

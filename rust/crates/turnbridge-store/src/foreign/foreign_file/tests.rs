@@ -49,19 +49,19 @@ pub(super) fn checkpoint(name: &'static str) {
 }
 
 /// A folder with a file of another program, and a folder for Turnbridge's state.
-struct World {
+struct ForeignFileWorld {
     folder: tempfile::TempDir,
 }
 
-impl World {
-    fn new() -> World {
+impl ForeignFileWorld {
+    fn new() -> ForeignFileWorld {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("theirs")).unwrap();
-        World { folder }
+        ForeignFileWorld { folder }
     }
 
-    fn with(text: &str) -> World {
-        let world = World::new();
+    fn with(text: &str) -> ForeignFileWorld {
+        let world = ForeignFileWorld::new();
         fs::write(world.path(), text).unwrap();
         world
     }
@@ -97,105 +97,105 @@ fn without_ours(text: &str) -> String {
     text.replace(OURS, "")
 }
 
-fn apply(file: &ForeignFile) -> Result<Change, Failure<Infallible>> {
+fn apply(file: &ForeignFile) -> Result<FileChange, Failure<Infallible>> {
     file.apply(|current| {
         let text = current.text_or_empty();
         let after = if text.contains(OURS) { text.to_owned() } else { format!("{text}{OURS}") };
-        Ok(Applied { text: after, without_us: without_ours(text) })
+        Ok(AppliedText { text: after, without_us: without_ours(text) })
     })
 }
 
-fn remove(file: &ForeignFile) -> Result<Change, Failure<Infallible>> {
+fn remove(file: &ForeignFile) -> Result<FileChange, Failure<Infallible>> {
     file.remove(|current| Ok(without_ours(current.text_or_empty())))
 }
 
 #[test]
 fn kt_10_a_change_leaves_one_backup_and_removing_gives_every_byte_back() {
-    let world = World::with("theirs\r\n");
-    assert_eq!(apply(&world.file()).unwrap(), Change::Written);
+    let world = ForeignFileWorld::with("theirs\r\n");
+    assert_eq!(apply(&world.file()).unwrap(), FileChange::Written);
     assert_eq!(world.text().unwrap(), "theirs\r\nours\n");
     assert_eq!(world.names(), ["settings.json", "settings.json.bak"]);
-    let before = Before { text: Some("theirs\r\n".to_owned()), is_untouched: true };
+    let before = OriginalFile { text: Some("theirs\r\n".to_owned()), is_untouched: true };
     let current = world.file().current::<Infallible>().unwrap();
     assert_eq!(current, Current { text: world.text(), before: Some(before) });
-    assert_eq!(apply(&world.file()).unwrap(), Change::Unchanged);
+    assert_eq!(apply(&world.file()).unwrap(), FileChange::Unchanged);
     // The original file returns, not the plan's result.
     let removed = world.file().remove::<Infallible>(|_| unreachable!("nobody else has changed it"));
-    assert_eq!(removed.unwrap(), Change::Written);
+    assert_eq!(removed.unwrap(), FileChange::Written);
     assert_eq!(world.text().unwrap(), "theirs\r\n");
-    assert_eq!(remove(&world.file()).unwrap(), Change::Unchanged);
+    assert_eq!(remove(&world.file()).unwrap(), FileChange::Unchanged);
     assert_eq!(world.file().current::<Infallible>().unwrap().before, None);
 }
 
 #[test]
 fn kt_13_a_missing_file_is_made_and_goes_again() {
-    let world = World::new();
+    let world = ForeignFileWorld::new();
     fs::remove_dir(world.folder.path().join("theirs")).unwrap();
-    assert_eq!(apply(&world.file()).unwrap(), Change::Written);
+    assert_eq!(apply(&world.file()).unwrap(), FileChange::Written);
     assert_eq!(world.text().unwrap(), OURS);
     assert_eq!(world.names(), ["settings.json"]);
-    assert_eq!(remove(&world.file()).unwrap(), Change::Deleted);
+    assert_eq!(remove(&world.file()).unwrap(), FileChange::Deleted);
     assert_eq!(world.names(), [""; 0]);
-    assert_eq!(remove(&world.file()).unwrap(), Change::Unchanged);
+    assert_eq!(remove(&world.file()).unwrap(), FileChange::Unchanged);
 }
 
 #[test]
 fn after_somebody_elses_change_only_ours_is_taken_out() {
     for was_there in [true, false] {
-        let world = if was_there { World::with("a\n") } else { World::new() };
+        let world = if was_there { ForeignFileWorld::with("a\n") } else { ForeignFileWorld::new() };
         apply(&world.file()).unwrap();
         let edited = world.text().unwrap() + "b\n";
         fs::write(world.path(), edited).unwrap();
         // A second apply does not take their change for Turnbridge's.
         apply(&world.file()).unwrap();
-        assert_eq!(remove(&world.file()).unwrap(), Change::Written);
+        assert_eq!(remove(&world.file()).unwrap(), FileChange::Written);
         assert_eq!(world.text().unwrap(), if was_there { "a\nb\n" } else { "b\n" });
     }
 }
 
 #[test]
 fn an_update_after_somebody_elses_change_remembers_the_file_without_us() {
-    let world = World::with("a\n");
+    let world = ForeignFileWorld::with("a\n");
     apply(&world.file()).unwrap();
     fs::write(world.path(), "a\nours\nb\n").unwrap();
     let update = world.file().apply::<Infallible>(|current| {
         let text = current.text_or_empty();
         assert_eq!(current.before_text(), Some("a\n"));
-        Ok(Applied { text: text.replace(OURS, "newer\n"), without_us: without_ours(text) })
+        Ok(AppliedText { text: text.replace(OURS, "newer\n"), without_us: without_ours(text) })
     });
-    assert_eq!(update.unwrap(), Change::Written);
+    assert_eq!(update.unwrap(), FileChange::Written);
     assert_eq!(world.text().unwrap(), "a\nnewer\nb\n");
-    assert_eq!(remove(&world.file()).unwrap(), Change::Written);
+    assert_eq!(remove(&world.file()).unwrap(), FileChange::Written);
     assert_eq!(world.text().unwrap(), "a\nb\n");
 }
 
 /// KT-T7, X16.
 #[test]
 fn kt_6_kt_14_the_backup_is_the_first_one_and_can_be_put_back() {
-    let world = World::with("first\n");
+    let world = ForeignFileWorld::with("first\n");
     let restored = world.file().restore::<Infallible>();
     assert!(matches!(restored, Err(Failure::NoBackup { .. })));
     apply(&world.file()).unwrap();
     fs::write(world.path(), "second\n").unwrap();
     apply(&world.file()).unwrap();
     assert_eq!(fs::read_to_string(world.file().backup_path()).unwrap(), "first\n");
-    assert_eq!(world.file().restore::<Infallible>().unwrap(), Change::Written);
+    assert_eq!(world.file().restore::<Infallible>().unwrap(), FileChange::Written);
     assert_eq!(world.text().unwrap(), "first\n");
     assert_eq!(world.names(), ["settings.json", "settings.json.bak"]);
 }
 
 #[test]
 fn kt_8_what_is_refused_or_needs_no_change_leaves_no_trace() {
-    let world = World::with("theirs\n");
+    let world = ForeignFileWorld::with("theirs\n");
     let modified = || fs::metadata(world.path()).unwrap().modified().unwrap();
     let before = modified();
-    let refused = world.file().apply(|_| Err::<Applied, _>("no"));
+    let refused = world.file().apply(|_| Err::<AppliedText, _>("no"));
     assert_eq!(refused.unwrap_err().to_string(), "no");
     let same = world.file().apply::<Infallible>(|current| {
         let text = current.text_or_empty().to_owned();
-        Ok(Applied { without_us: text.clone(), text })
+        Ok(AppliedText { without_us: text.clone(), text })
     });
-    assert_eq!(same.unwrap(), Change::Unchanged);
+    assert_eq!(same.unwrap(), FileChange::Unchanged);
     assert_eq!((modified(), world.names()), (before, vec!["settings.json".to_owned()]));
     fs::write(world.path(), b"\xff").unwrap();
     assert!(matches!(apply(&world.file()), Err(Failure::NotUtf8 { .. })));
@@ -209,7 +209,7 @@ fn kt_8_what_is_refused_or_needs_no_change_leaves_no_trace() {
 fn links_stay_links_and_what_they_lead_to_is_changed() {
     use std::os::unix::fs::symlink;
     for is_there in [true, false] {
-        let world = World::new();
+        let world = ForeignFileWorld::new();
         let real = world.folder.path().join("dotfiles/claude/real.json");
         fs::create_dir_all(real.parent().unwrap()).unwrap();
         symlink("../dotfiles/link.json", world.path()).unwrap();
@@ -228,7 +228,7 @@ fn links_stay_links_and_what_they_lead_to_is_changed() {
         remove(&world.file()).unwrap();
         assert_eq!(fs::read_to_string(&real).ok().as_deref(), is_there.then_some("theirs\n"));
     }
-    let world = World::new();
+    let world = ForeignFileWorld::new();
     symlink("settings.json", world.path()).unwrap();
     assert!(matches!(apply(&world.file()), Err(Failure::File { doing: "follow", .. })));
 }
@@ -238,7 +238,7 @@ fn links_stay_links_and_what_they_lead_to_is_changed() {
 fn mode_and_owner_stay_and_the_backup_has_them_too() {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
     for mode in [0o600, 0o640, 0o644, 0o664] {
-        let world = World::with("theirs\n");
+        let world = ForeignFileWorld::with("theirs\n");
         fs::set_permissions(world.path(), fs::Permissions::from_mode(mode)).unwrap();
         let is_root = rustix::process::getuid().is_root();
         let owner = if is_root { (4321, 8765) } else { owner(&world.path()) };
@@ -261,7 +261,7 @@ fn mode_and_owner_stay_and_the_backup_has_them_too() {
 #[cfg(unix)]
 #[test]
 fn a_file_with_several_names_is_not_parted_from_them() {
-    let world = World::with("theirs\n");
+    let world = ForeignFileWorld::with("theirs\n");
     fs::hard_link(world.path(), world.folder.path().join("other")).unwrap();
     assert!(matches!(apply(&world.file()), Err(Failure::HasOtherNames { .. })));
     assert_eq!(world.names(), ["settings.json"]);
@@ -270,7 +270,7 @@ fn a_file_with_several_names_is_not_parted_from_them() {
 /// Processes take turns: no change is lost to another one of Turnbridge's.
 #[test]
 fn several_of_us_at_once_lose_nothing() {
-    let world = World::with("");
+    let world = ForeignFileWorld::with("");
     let threads: Vec<_> = (0..6)
         .map(|number| {
             let file = world.file();
@@ -278,13 +278,13 @@ fn several_of_us_at_once_lose_nothing() {
                 let line = format!("line {number}\n");
                 file.apply::<Infallible>(|current| {
                     let text = current.text_or_empty().to_owned();
-                    Ok(Applied { text: text.clone() + &line, without_us: text })
+                    Ok(AppliedText { text: text.clone() + &line, without_us: text })
                 })
                 .unwrap()
             })
         })
         .collect();
-    threads.into_iter().for_each(|thread| assert_eq!(thread.join().unwrap(), Change::Written));
+    threads.into_iter().for_each(|thread| assert_eq!(thread.join().unwrap(), FileChange::Written));
     assert_eq!(world.text().unwrap().lines().count(), 6);
 }
 
@@ -311,7 +311,7 @@ fn on_an_old_file_system_it_is_lost_in_the_very_last_moment_only() {
             }
         }
     }
-    let world = World::with("theirs\n");
+    let world = ForeignFileWorld::with("theirs\n");
     apply(&world.file()).unwrap();
     assert_eq!(world.names(), ["settings.json", "settings.json.bak"]);
     remove(&world.file()).unwrap();
@@ -323,7 +323,7 @@ fn check_disturbed_at(step: &'static str, renames: bool, old: Option<&str>) {
     if HAS_OLD_FILE_SYSTEM.get() && step == "compared" {
         return;
     }
-    let world = old.map_or_else(World::new, World::with);
+    let world = old.map_or_else(ForeignFileWorld::new, ForeignFileWorld::with);
     let path = world.path();
     let mut is_done = false;
     let disturbance = move |at: &str| {
@@ -340,7 +340,7 @@ fn check_disturbed_at(step: &'static str, renames: bool, old: Option<&str>) {
     let change = apply(&world.file());
     DISTURBANCE.set(None);
     let place = format!("{step}, renames {renames}, from {old:?}");
-    assert_eq!(change.unwrap(), Change::Written, "{place}");
+    assert_eq!(change.unwrap(), FileChange::Written, "{place}");
     // A change after the last check belongs to the other program alone, which has the last word.
     let expected = if step == "synced" { "their new one\n" } else { "their new one\nours\n" };
     assert_eq!(world.text().unwrap(), expected, "{place}");
@@ -352,7 +352,7 @@ fn check_disturbed_at(step: &'static str, renames: bool, old: Option<&str>) {
 #[cfg(any(target_os = "linux", target_vendor = "apple"))]
 #[test]
 fn somebody_who_never_stops_writing_is_left_in_peace() {
-    let world = World::with("0\n");
+    let world = ForeignFileWorld::with("0\n");
     let (path, mut count) = (world.path(), 0);
     DISTURBANCE.set(Some(Box::new(move |at| {
         if at == "compared" {
@@ -404,7 +404,7 @@ fn whoever_is_killed_at_whatever_step_leaves_the_old_file_or_the_new_one() {
             [(Some("a\n"), "apply"), (None, "apply"), (Some("a\n"), "remove"), (None, "remove")]
         {
             // A removal makes no backup and writes no record, but passes the same steps.
-            let world = old.map_or_else(World::new, World::with);
+            let world = old.map_or_else(ForeignFileWorld::new, ForeignFileWorld::with);
             let new = old.unwrap_or_default().to_owned() + OURS;
             let (mut from, mut to) = (old.map(str::to_owned), Some(new.clone()));
             if action == "remove" {
@@ -446,7 +446,7 @@ fn a_folder_or_a_file_that_may_not_be_written_is_left_alone() {
     for (folder_mode, file_mode, expected) in
         [(0o755, 0o644, 0), (0o555, 0o644, 13), (0o755, 0o444, 13)]
     {
-        let world = World::with("theirs\n");
+        let world = ForeignFileWorld::with("theirs\n");
         let set = |path: &Path, mode| {
             fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
         };
@@ -488,7 +488,7 @@ fn a_full_disk_leaves_the_old_file_and_the_next_time_it_works() {
         mount.stderr(std::process::Stdio::null());
         mount.status().is_ok_and(|status| status.success())
     }
-    let world = World::new();
+    let world = ForeignFileWorld::new();
     let folder = world.folder.path().join("theirs");
     if !mount("size=64k", &folder) {
         return skipped("only root can mount a small disk");

@@ -6,20 +6,20 @@ use std::path::{Path, PathBuf};
 
 use turnbridge_core::session::event::ProcessKey;
 
-use super::Held;
-use crate::process::{ProcessInfo, Standing, inspect, pids_above};
+use super::HeldTerminal;
+use crate::process::{ProcessInfo, ProcessStatus, inspect, pids_above};
 
-pub fn held_by(process: ProcessKey) -> Option<Held> {
+pub fn held_by(process: ProcessKey) -> Option<HeldTerminal> {
     let own = inspect(process.pid)?;
     let is_in_front = own.start == process.start
-        && own.standing == Standing::Running
+        && own.standing == ProcessStatus::Running
         && own.terminal != 0
         && own.foreground == Some(own.group);
     if !is_in_front || is_shared(process.pid, &own) {
         return None;
     }
     let name = name_of(process.pid, own.terminal)?;
-    Some(Held { name: Some(name) })
+    Some(HeldTerminal { name: Some(name) })
 }
 
 /// Returns whether another process of the same group reads the terminal too. The ancestors of this
@@ -33,7 +33,7 @@ fn is_shared(pid: u32, own: &ProcessInfo) -> bool {
         inspect(other).is_some_and(|info| {
             info.group == own.group
                 && info.terminal == own.terminal
-                && info.standing != Standing::Ended
+                && info.standing != ProcessStatus::Ended
                 && reads(other, own.terminal)
         })
     })

@@ -2,8 +2,8 @@
 
 use turnbridge_core::session::event::ProcessKey;
 
-use super::Held;
-use crate::process::{ProcessInfo, Standing, inspect, pids_above};
+use super::HeldTerminal;
+use crate::process::{ProcessInfo, ProcessStatus, inspect, pids_above};
 
 const MOST_MEMBERS: usize = 1_024;
 
@@ -33,16 +33,16 @@ struct PathOfFile {
     path: [u8; 1_024],
 }
 
-pub fn held_by(process: ProcessKey) -> Option<Held> {
+pub fn held_by(process: ProcessKey) -> Option<HeldTerminal> {
     let own = inspect(process.pid)?;
     let is_in_front = own.start == process.start
-        && own.standing == Standing::Running
+        && own.standing == ProcessStatus::Running
         && own.terminal != 0
         && own.foreground == Some(own.group);
     if !is_in_front || is_shared(process.pid, &own) {
         return None;
     }
-    Some(Held { name: name_of(process.pid, own.terminal) })
+    Some(HeldTerminal { name: name_of(process.pid, own.terminal) })
 }
 
 fn is_shared(pid: u32, own: &ProcessInfo) -> bool {
@@ -53,7 +53,7 @@ fn is_shared(pid: u32, own: &ProcessInfo) -> bool {
     others.any(|other| {
         inspect(other).is_some_and(|info| {
             info.terminal == own.terminal
-                && info.standing != Standing::Ended
+                && info.standing != ProcessStatus::Ended
                 && reads(other, own.terminal)
         })
     })

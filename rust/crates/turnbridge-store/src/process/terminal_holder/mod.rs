@@ -16,7 +16,7 @@ mod platform;
 
 /// A terminal that a single process reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Held {
+pub struct HeldTerminal {
     /// A name such as `/dev/pts/3`; `None` if the system does not report it.
     pub name: Option<String>,
 }
@@ -24,7 +24,7 @@ pub struct Held {
 /// Returns the terminal of `process`. The process must be alive, not stopped, and in the terminal's
 /// foreground group, and no other process of that group may read the terminal. Returns `None` also
 /// if this is unknown.
-pub fn held_by(process: ProcessKey) -> Option<Held> {
+pub fn held_by(process: ProcessKey) -> Option<HeldTerminal> {
     if process == ProcessKey::UNKNOWN {
         return None;
     }

@@ -3,9 +3,9 @@
 
 use turnbridge_core::session::event::ProcessKey;
 
-use super::Held;
+use super::HeldTerminal;
 use crate::process::{Liveness, liveness};
 
-pub fn held_by(process: ProcessKey) -> Option<Held> {
-    (liveness(process) == Liveness::Alive).then_some(Held { name: None })
+pub fn held_by(process: ProcessKey) -> Option<HeldTerminal> {
+    (liveness(process) == Liveness::Alive).then_some(HeldTerminal { name: None })
 }

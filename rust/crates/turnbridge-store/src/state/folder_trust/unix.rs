@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use rustix::process::{getegid, geteuid};
-use turnbridge_core::system::folder_trust::{self, Access, Danger, Identity, NOBODY, Role};
+use turnbridge_core::system::folder_trust::{self, Access, Danger, OVERFLOW_ID, OwnIdentity, Role};
 
 /// Returns `None` if the path is good or missing, or if its role is a link and it is none.
 pub fn judge(path: &Path, role: Role) -> Option<Danger> {
@@ -13,8 +13,8 @@ pub fn judge(path: &Path, role: Role) -> Option<Danger> {
         Role::Link => path.symlink_metadata().ok().filter(Metadata::is_symlink)?,
         Role::Own | Role::Above => path.metadata().ok()?,
     };
-    let is_in_namespace = metadata.uid() == NOBODY && is_in_namespace();
-    let own = Identity { user: geteuid().as_raw(), group: getegid().as_raw(), is_in_namespace };
+    let is_in_namespace = metadata.uid() == OVERFLOW_ID && is_in_namespace();
+    let own = OwnIdentity { user: geteuid().as_raw(), group: getegid().as_raw(), is_in_namespace };
     folder_trust::judge(access(&metadata), own, role)
 }
 

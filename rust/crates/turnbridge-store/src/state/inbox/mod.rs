@@ -15,9 +15,9 @@ use std::time::{Duration, SystemTime};
 
 use turnbridge_core::ids::SessionKey;
 use turnbridge_core::replies::reply::{Reply, is_reply_id};
-use turnbridge_core::replies::reply_plan::Pending;
+use turnbridge_core::replies::reply_plan::PendingReply;
 use turnbridge_core::replies::reply_wire::{read_finished, read_reply, write_reply};
-use turnbridge_core::replies::run_result::{Outcome, RunResult};
+use turnbridge_core::replies::run_result::{RunOutcome, RunResult};
 use turnbridge_core::replies::thread_message::ThreadMessage;
 use turnbridge_core::timestamp::Timestamp;
 
@@ -28,7 +28,7 @@ use crate::paths::StatePaths;
 use crate::state::folder_trust;
 
 pub use run::{
-    Acks, Claim, REPLY_ID, Streams, acknowledge, acks, claim, claimed_at, has_ended,
+    Acks, REPLY_ID, RunClaim, Streams, acknowledge, acks, claim, claimed_at, has_ended,
     is_hook_running, is_running, is_stop_requested, lock, read_result, request_stop, save_agent,
     save_result, way,
 };
@@ -44,7 +44,7 @@ pub enum Accepted {
 const KEPT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// The timeout of the lock. Two processes accept at the same time only while a daemon is replaced.
-const LOCK_PATIENCE: Duration = Duration::from_secs(3);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Stores a reply. When it returns, the reply is on the disk, or was before.
 ///
@@ -52,7 +52,7 @@ const LOCK_PATIENCE: Duration = Duration::from_secs(3);
 /// identifies the same message.
 pub fn accept(paths: &StatePaths, reply: &Reply, now: Timestamp) -> io::Result<Accepted> {
     let place = place(paths, &reply.id)?;
-    let _lock = FileLock::acquire(&paths.inbox_dir().join("accept.lock"), LOCK_PATIENCE)?;
+    let _lock = FileLock::acquire(&paths.inbox_dir().join("accept.lock"), LOCK_TIMEOUT)?;
     if place.exists() || place.with_extension("done").exists() {
         return Ok(Accepted::Known);
     }
@@ -66,7 +66,7 @@ pub fn accept(paths: &StatePaths, reply: &Reply, now: Timestamp) -> io::Result<A
 
 /// Returns all unfinished replies, in the order in which they were sent. Leaves files that cannot
 /// be read, or are for a newer version, as they are.
-pub fn entries(paths: &StatePaths) -> io::Result<Vec<Pending>> {
+pub fn entries(paths: &StatePaths) -> io::Result<Vec<PendingReply>> {
     folder_trust::check_state(paths)?;
     let mut entries = Vec::new();
     for path in files_with(paths, "json")? {
@@ -77,7 +77,7 @@ pub fn entries(paths: &StatePaths) -> io::Result<Vec<Pending>> {
 }
 
 /// Returns one unfinished reply.
-pub fn entry(paths: &StatePaths, id: &str) -> io::Result<Option<Pending>> {
+pub fn entry(paths: &StatePaths, id: &str) -> io::Result<Option<PendingReply>> {
     folder_trust::check_state(paths)?;
     let reply = read_file(paths, &place(paths, id)?);
     Ok(reply.map(|reply| read_entry(paths, reply)))
@@ -104,16 +104,16 @@ pub fn finished(paths: &StatePaths) -> io::Result<Vec<(Reply, Option<RunResult>)
 }
 
 /// Records that a message will be sent, so that a kill while it is being sent is visible.
-pub fn mark_telling(paths: &StatePaths, id: &str, told: ThreadMessage) -> io::Result<()> {
-    add_told(paths, id, &format!("{}?\n", told.as_str()))
+pub fn mark_message_begun(paths: &StatePaths, id: &str, told: ThreadMessage) -> io::Result<()> {
+    add_thread_message(paths, id, &format!("{}?\n", told.as_str()))
 }
 
 /// Records that a message has been sent.
-pub fn mark_told(paths: &StatePaths, id: &str, told: ThreadMessage) -> io::Result<()> {
-    add_told(paths, id, &format!("{}\n", told.as_str()))
+pub fn mark_message_sent(paths: &StatePaths, id: &str, told: ThreadMessage) -> io::Result<()> {
+    add_thread_message(paths, id, &format!("{}\n", told.as_str()))
 }
 
-fn add_told(paths: &StatePaths, id: &str, line: &str) -> io::Result<()> {
+fn add_thread_message(paths: &StatePaths, id: &str, line: &str) -> io::Result<()> {
     append_line(&place(paths, id)?.with_extension("told"), line.as_bytes()).map(|_| ())
 }
 
@@ -150,7 +150,7 @@ pub fn drop(paths: &StatePaths, id: &str, now: Timestamp) -> io::Result<Dropped>
     };
     claim(paths, id, now)?;
     if read_result(paths, id).is_none() {
-        save_result(paths, id, &RunResult::new(Outcome::Dropped, now))?;
+        save_result(paths, id, &RunResult::new(RunOutcome::Dropped, now))?;
     }
     finish(paths, id).map(|()| Dropped::Yes)
 }
@@ -180,13 +180,13 @@ fn read_file(paths: &StatePaths, path: &Path) -> Option<Reply> {
     is_own.then_some(reply)
 }
 
-fn read_entry(paths: &StatePaths, reply: Reply) -> Pending {
+fn read_entry(paths: &StatePaths, reply: Reply) -> PendingReply {
     let progress = run::progress(paths, &reply.id);
-    let (told, telling) = read_told(paths, &reply.id);
-    Pending { reply, progress, told, telling }
+    let (told, telling) = read_sent_messages(paths, &reply.id);
+    PendingReply { reply, progress, told, telling }
 }
 
-fn read_told(paths: &StatePaths, id: &str) -> (Vec<ThreadMessage>, Option<ThreadMessage>) {
+fn read_sent_messages(paths: &StatePaths, id: &str) -> (Vec<ThreadMessage>, Option<ThreadMessage>) {
     let path = place(paths, id).map(|place| place.with_extension("told"));
     let text = path.and_then(fs::read_to_string).unwrap_or_default();
     let told: Vec<_> = text.lines().filter_map(ThreadMessage::parse).collect();

@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use turnbridge_core::agents::hook_table::{HookEventName, HookProgram};
 use turnbridge_core::ids::SessionKey;
-use turnbridge_core::replies::holder::{Holder, Way};
-use turnbridge_core::replies::reply_plan::Progress;
+use turnbridge_core::replies::holder::{Holder, StartedProgram};
+use turnbridge_core::replies::reply_plan::ReplyProgress;
 use turnbridge_core::replies::reply_wire::{self, read_holder, write_holder, write_result};
 use turnbridge_core::replies::run_result::RunResult;
 use turnbridge_core::replies::turn_trace::TurnEnd;
@@ -45,18 +45,18 @@ fn holder_of(paths: &StatePaths, id: &str, extension: &str) -> Option<Holder> {
     read_holder(&fs::read(sibling(paths, id, extension).ok()?).ok()?)
 }
 
-pub fn progress(paths: &StatePaths, id: &str) -> Progress {
+pub fn progress(paths: &StatePaths, id: &str) -> ReplyProgress {
     // The order matters: a runner writes the result before it releases the lock.
     let is_claimed = sibling(paths, id, "run").is_ok_and(|path| path.exists());
     let is_running = is_claimed && is_running(paths, id);
     match read_result(paths, id) {
-        Some(result) => Progress::Ended(result),
+        Some(result) => ReplyProgress::Ended(result),
         None if is_running && is_stop_requested(paths, id) && !is_runner_alive(paths, id) => {
-            Progress::Unstopped
+            ReplyProgress::Unstopped
         }
-        None if is_running => Progress::Running,
-        None if is_claimed => Progress::Lost,
-        None => Progress::Waiting,
+        None if is_running => ReplyProgress::Running,
+        None if is_claimed => ReplyProgress::Lost,
+        None => ReplyProgress::Waiting,
     }
 }
 
@@ -96,9 +96,9 @@ fn alive(holder: &Holder) -> Option<ProcessKey> {
 
 /// Returns the kind of process that the runner has started, or `None` if there is none or it is not
 /// known.
-pub fn way(paths: &StatePaths, id: &str) -> Option<Way> {
+pub fn way(paths: &StatePaths, id: &str) -> Option<StartedProgram> {
     let started = holder_of(paths, id, "agent")?;
-    Some(started.way.unwrap_or(Way::Agent))
+    Some(started.way.unwrap_or(StartedProgram::Agent))
 }
 
 /// Takes the lock that the runner holds while it lives. Returns `None` if another one holds it.
@@ -111,14 +111,14 @@ pub fn lock(paths: &StatePaths, id: &str) -> io::Result<Option<FileLock>> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Claim {
+pub enum RunClaim {
     Ours,
     /// Another process has begun it, now or earlier: it must not be begun again.
     Taken,
 }
 
 /// Claims a reply, once and permanently. The claim is on the disk before it returns.
-pub fn claim(paths: &StatePaths, id: &str, now: Timestamp) -> io::Result<Claim> {
+pub fn claim(paths: &StatePaths, id: &str, now: Timestamp) -> io::Result<RunClaim> {
     let path = sibling(paths, id, "run")?;
     let bytes = write_holder(&holder(std::process::id(), now));
     // The file is written whole beside it, then linked, so that no reader sees half of it.
@@ -136,8 +136,8 @@ pub fn claim(paths: &StatePaths, id: &str, now: Timestamp) -> io::Result<Claim> 
         linked => linked,
     };
     match claimed {
-        Ok(()) => sync_folder_of(&path).map(|()| Claim::Ours),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Claim::Taken),
+        Ok(()) => sync_folder_of(&path).map(|()| RunClaim::Ours),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(RunClaim::Taken),
         Err(error) => Err(error),
     }
 }
@@ -158,7 +158,7 @@ pub fn save_agent(
     paths: &StatePaths,
     id: &str,
     pid: u32,
-    way: Way,
+    way: StartedProgram,
     now: Timestamp,
 ) -> io::Result<()> {
     let holder = Holder { way: Some(way), ..holder(pid, now) };

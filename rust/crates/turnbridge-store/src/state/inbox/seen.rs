@@ -23,7 +23,7 @@ const KEPT_COUNT: usize = 4_096;
 const MOST: usize = 2 * KEPT_COUNT;
 
 #[derive(Serialize, Deserialize)]
-struct Line {
+struct SeenLine {
     at: i64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     event_id: Option<String>,
@@ -31,17 +31,17 @@ struct Line {
     message: Option<String>,
 }
 
-impl Line {
-    fn of(reply: &Reply, now: Timestamp) -> Line {
+impl SeenLine {
+    fn of(reply: &Reply, now: Timestamp) -> SeenLine {
         let channel = reply.thread.as_ref().map(|thread| &thread.channel);
-        Line {
+        SeenLine {
             at: now.as_micros(),
             event_id: reply.event_id.clone(),
             message: channel.map(|channel| format!("{channel}:{}", reply.ts)),
         }
     }
 
-    fn is_same(&self, other: &Line) -> bool {
+    fn is_same(&self, other: &SeenLine) -> bool {
         let is_same = |a: &Option<String>, b: &Option<String>| a.is_some() && a == b;
         is_same(&self.event_id, &other.event_id) || is_same(&self.message, &other.message)
     }
@@ -52,14 +52,14 @@ fn file(paths: &StatePaths) -> PathBuf {
 }
 
 pub fn contains(paths: &StatePaths, reply: &Reply) -> io::Result<bool> {
-    let wanted = Line::of(reply, Timestamp::from_micros(0));
+    let wanted = SeenLine::of(reply, Timestamp::from_micros(0));
     Ok(read(paths)?.iter().any(|line| line.is_same(&wanted)))
 }
 
 /// Adds a message. The caller holds the inbox's lock.
 pub fn add(paths: &StatePaths, reply: &Reply, now: Timestamp) -> io::Result<()> {
     let path = file(paths);
-    append_line(&path, &in_file(&[Line::of(reply, now)])?)?;
+    append_line(&path, &in_file(&[SeenLine::of(reply, now)])?)?;
     let mut options = OpenOptions::new();
     open_making_folders(&path, options.append(true).create(true))?.sync_all()?;
     prune(paths, now)
@@ -79,7 +79,7 @@ fn prune(paths: &StatePaths, now: Timestamp) -> io::Result<()> {
 }
 
 /// Reads the lines. Skips those that were cut off, because their replies have files.
-fn read(paths: &StatePaths) -> io::Result<Vec<Line>> {
+fn read(paths: &StatePaths) -> io::Result<Vec<SeenLine>> {
     let bytes = match fs::read(file(paths)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         bytes => bytes?,
@@ -88,7 +88,7 @@ fn read(paths: &StatePaths) -> io::Result<Vec<Line>> {
     Ok(lines.filter_map(|line| serde_json::from_slice(line).ok()).collect())
 }
 
-fn in_file(lines: &[Line]) -> io::Result<Vec<u8>> {
+fn in_file(lines: &[SeenLine]) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     for line in lines {
         bytes.extend(serde_json::to_vec(line)?);

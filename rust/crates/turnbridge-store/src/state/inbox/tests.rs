@@ -1,9 +1,9 @@
 use super::*;
 use turnbridge_core::ids::{Agent, SessionKey};
 use turnbridge_core::notices::route::Route;
-use turnbridge_core::replies::holder::Way;
+use turnbridge_core::replies::holder::StartedProgram;
 use turnbridge_core::replies::reply::ReplySource;
-use turnbridge_core::replies::reply_plan::Progress;
+use turnbridge_core::replies::reply_plan::ReplyProgress;
 use turnbridge_core::replies::thread_message::ThreadMessage;
 use turnbridge_core::replies::turn_trace::TurnEnd;
 use turnbridge_core::session::event::ProcessKey;
@@ -29,7 +29,7 @@ fn ids(paths: &StatePaths) -> Vec<String> {
     entries(paths).unwrap().into_iter().map(|entry| entry.reply.ts).collect()
 }
 
-fn progress(paths: &StatePaths, id: &str) -> Progress {
+fn progress(paths: &StatePaths, id: &str) -> ReplyProgress {
     entry(paths, id).unwrap().unwrap().progress
 }
 
@@ -93,25 +93,25 @@ fn a_reply_is_claimed_once_and_its_files_tell_how_far_it_has_come() {
     let (_folder, paths) = inbox();
     accept(&paths, &reply("1.0"), NOW).unwrap();
     let id = "slack-D1-1.0";
-    assert_eq!(progress(&paths, id), Progress::Waiting);
+    assert_eq!(progress(&paths, id), ReplyProgress::Waiting);
     let held = lock(&paths, id).unwrap().unwrap();
-    assert_eq!(progress(&paths, id), Progress::Waiting);
-    assert_eq!(claim(&paths, id, NOW).unwrap(), Claim::Ours);
-    assert_eq!(claim(&paths, id, NOW).unwrap(), Claim::Taken);
+    assert_eq!(progress(&paths, id), ReplyProgress::Waiting);
+    assert_eq!(claim(&paths, id, NOW).unwrap(), RunClaim::Ours);
+    assert_eq!(claim(&paths, id, NOW).unwrap(), RunClaim::Taken);
     assert_eq!(claimed_at(&paths, id), Some(NOW));
-    assert_eq!(progress(&paths, id), Progress::Running);
+    assert_eq!(progress(&paths, id), ReplyProgress::Running);
     assert!(lock(&paths, id).unwrap().is_none());
     drop_lock(held);
-    assert_eq!(progress(&paths, id), Progress::Lost);
+    assert_eq!(progress(&paths, id), ReplyProgress::Lost);
     // An agent that outlives its runner: here, this process.
-    save_agent(&paths, id, std::process::id(), Way::Agent, NOW).unwrap();
-    assert_eq!(progress(&paths, id), Progress::Running);
+    save_agent(&paths, id, std::process::id(), StartedProgram::Agent, NOW).unwrap();
+    assert_eq!(progress(&paths, id), ReplyProgress::Running);
     request_stop_file(&paths, id);
-    assert_eq!(progress(&paths, id), Progress::Unstopped);
+    assert_eq!(progress(&paths, id), ReplyProgress::Unstopped);
     fs::remove_file(paths.inbox_dir().join(format!("{id}.agent"))).unwrap();
     let acknowledge = |event, agent| acknowledge(&paths, id, &session(), event, agent);
     acknowledge("UserPromptSubmit", ProcessKey::UNKNOWN).unwrap();
-    assert_eq!(progress(&paths, id), Progress::Lost);
+    assert_eq!(progress(&paths, id), ReplyProgress::Lost);
     assert!(acks(&paths, id).has_prompt && !has_ended(&paths, id));
     acknowledge("Stop", ProcessKey::UNKNOWN).unwrap();
     acknowledge("StopFailure", ProcessKey::UNKNOWN).unwrap();
@@ -119,13 +119,13 @@ fn a_reply_is_claimed_once_and_its_files_tell_how_far_it_has_come() {
     // The agent itself; the wrapper that has started it has ended.
     let own = crate::process::identify(std::process::id());
     acknowledge("UserPromptSubmit", own).unwrap();
-    assert_eq!(progress(&paths, id), Progress::Unstopped);
-    let result = RunResult::new(Outcome::Done, NOW);
+    assert_eq!(progress(&paths, id), ReplyProgress::Unstopped);
+    let result = RunResult::new(RunOutcome::Done, NOW);
     save_result(&paths, id, &result).unwrap();
-    assert_eq!(progress(&paths, id), Progress::Ended(result));
+    assert_eq!(progress(&paths, id), ReplyProgress::Ended(result));
     finish(&paths, id).unwrap();
     // A runner that was started twice comes too late.
-    assert_eq!(claim(&paths, id, NOW).unwrap(), Claim::Taken);
+    assert_eq!(claim(&paths, id, NOW).unwrap(), RunClaim::Taken);
 }
 
 /// A late stop is recognised by this time.
@@ -153,13 +153,13 @@ fn a_process_of_an_earlier_start_of_the_machine_is_not_alive() {
     accept(&paths, &reply("1.0"), NOW).unwrap();
     let id = "slack-D1-1.0";
     claim(&paths, id, NOW).unwrap();
-    save_agent(&paths, id, std::process::id(), Way::Agent, NOW).unwrap();
-    assert_eq!(progress(&paths, id), Progress::Running);
+    save_agent(&paths, id, std::process::id(), StartedProgram::Agent, NOW).unwrap();
+    assert_eq!(progress(&paths, id), ReplyProgress::Running);
     let path = paths.inbox_dir().join(format!("{id}.agent"));
     let mut holder: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
     holder["boot"] = "0d7b4b6d-9b0e-4e1a-8b3c-4d5e6e0c1b2a".into();
     fs::write(&path, holder.to_string()).unwrap();
-    assert_eq!(progress(&paths, id), Progress::Lost);
+    assert_eq!(progress(&paths, id), ReplyProgress::Lost);
 }
 
 /// A hook whose agent was killed during its start has another parent: init, or the user's service
@@ -176,7 +176,7 @@ fn whoever_adopted_a_hook_is_not_taken_for_the_agent() {
     acknowledge(&paths, id, &session(), "UserPromptSubmit", adopter).unwrap();
     assert!(acks(&paths, id).has_prompt);
     assert!(!run::is_agent_alive(&paths, id));
-    assert_eq!(progress(&paths, id), Progress::Lost);
+    assert_eq!(progress(&paths, id), ReplyProgress::Lost);
 }
 
 /// An agent passes its environment on to the agents that it starts.
@@ -208,10 +208,10 @@ fn what_was_told_is_kept_and_what_was_being_told_is_seen() {
     let id = "slack-D1-1.0";
     let told = || entry(&paths, id).unwrap().map(|entry| (entry.told, entry.telling)).unwrap();
     assert_eq!(told(), (vec![], None));
-    mark_telling(&paths, id, ThreadMessage::Receipt).unwrap();
+    mark_message_begun(&paths, id, ThreadMessage::Receipt).unwrap();
     assert_eq!(told(), (vec![], Some(ThreadMessage::Receipt)));
-    mark_told(&paths, id, ThreadMessage::Receipt).unwrap();
-    mark_telling(&paths, id, ThreadMessage::Queued).unwrap();
+    mark_message_sent(&paths, id, ThreadMessage::Receipt).unwrap();
+    mark_message_begun(&paths, id, ThreadMessage::Queued).unwrap();
     assert_eq!(told(), (vec![ThreadMessage::Receipt], Some(ThreadMessage::Queued)));
 }
 
@@ -226,9 +226,9 @@ fn a_dropped_reply_is_gone_and_a_running_one_stays() {
     drop_lock(held);
     assert_eq!(super::drop(&paths, id, NOW).unwrap(), Dropped::Yes);
     assert!(ids(&paths).is_empty());
-    assert_eq!(claim(&paths, id, NOW).unwrap(), Claim::Taken);
+    assert_eq!(claim(&paths, id, NOW).unwrap(), RunClaim::Taken);
     let dropped = finished(&paths).unwrap();
-    assert_eq!(dropped[0].1.as_ref().unwrap().outcome, Outcome::Dropped);
+    assert_eq!(dropped[0].1.as_ref().unwrap().outcome, RunOutcome::Dropped);
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn finished_replies_are_forgotten_after_a_week_and_waiting_ones_never() {
     let (_folder, paths) = inbox();
     accept(&paths, &reply("1.0"), NOW).unwrap();
     accept(&paths, &reply("2.0"), NOW).unwrap();
-    mark_told(&paths, "slack-D1-2.0", ThreadMessage::Receipt).unwrap();
+    mark_message_sent(&paths, "slack-D1-2.0", ThreadMessage::Receipt).unwrap();
     claim(&paths, "slack-D1-1.0", NOW).unwrap();
     finish(&paths, "slack-D1-1.0").unwrap();
     prune(&paths, SystemTime::now()).unwrap();

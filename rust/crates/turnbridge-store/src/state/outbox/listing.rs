@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use turnbridge_core::ids::ChannelName;
 use turnbridge_core::notices::notice::{Notice, is_notice_id};
 use turnbridge_core::notices::notice_wire::{channels_in, created_at_in, read_notice};
-use turnbridge_core::notices::progress::Progress;
+use turnbridge_core::notices::progress::NoticeProgress;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_core::version_wire::is_newer;
 
-use super::Entry;
+use super::OutboxEntry;
 use super::notice_files::NoticeFiles;
 use crate::paths::StatePaths;
 use crate::state::folder_trust::read_own;
@@ -25,7 +25,7 @@ const HEAD: u64 = 1_024;
 pub struct Waiting {
     pub id: String,
     pub channel: ChannelName,
-    pub progress: Progress,
+    pub progress: NoticeProgress,
 }
 
 /// Returns the ids of all notices that wait, in no order, from the names of the files alone.
@@ -43,12 +43,12 @@ pub fn schedules(paths: &StatePaths) -> io::Result<Vec<Waiting>> {
         for channel in channels_of(&files) {
             let progress = match names.progress.contains(&id) {
                 true => files.read_progress(&channel),
-                false => Some(Progress::default()),
+                false => Some(NoticeProgress::default()),
             };
             let Some(progress) = progress.filter(|progress| !progress.has_arrived) else {
                 continue;
             };
-            let progress = Progress { messages: Vec::new(), ..progress };
+            let progress = NoticeProgress { messages: Vec::new(), ..progress };
             waiting.push(Waiting { id: id.clone(), channel, progress });
         }
     }
@@ -64,14 +64,14 @@ pub fn in_order(paths: &StatePaths, ids: Vec<String>) -> Vec<String> {
 
 /// Returns all notices that wait, oldest first, read one at a time. Leaves out files that cannot be
 /// read, or are for a newer version.
-pub fn oldest_first(paths: &StatePaths) -> io::Result<impl Iterator<Item = Entry>> {
+pub fn oldest_first(paths: &StatePaths) -> io::Result<impl Iterator<Item = OutboxEntry>> {
     let ids = in_order(paths, ids(paths)?);
     Ok(ids.into_iter().flat_map(|id| read(paths, &id)))
 }
 
 /// Returns one notice with all of its texts, for each channel on which it has not arrived. Returns
 /// no entry if it has arrived, cannot be read, is another user's, or is for a newer version.
-pub fn read(paths: &StatePaths, id: &str) -> Vec<Entry> {
+pub fn read(paths: &StatePaths, id: &str) -> Vec<OutboxEntry> {
     let Ok(files) = NoticeFiles::of(paths, id) else { return Vec::new() };
     let notice = read_own(&files.notice()).and_then(|bytes| read_notice(&bytes));
     let Some(notice) = notice.filter(|notice| notice.id == id && !files.done().exists()) else {
@@ -79,13 +79,13 @@ pub fn read(paths: &StatePaths, id: &str) -> Vec<Entry> {
     };
     let entry = |channel: &ChannelName| {
         let progress = files.read_progress(channel).filter(|progress| !progress.has_arrived)?;
-        Some(Entry { notice: notice.clone(), channel: channel.clone(), progress })
+        Some(OutboxEntry { notice: notice.clone(), channel: channel.clone(), progress })
     };
     notice.channels().filter_map(entry).collect()
 }
 
 /// Returns one notice for one of its channels.
-pub fn read_for(paths: &StatePaths, id: &str, channel: &ChannelName) -> Option<Entry> {
+pub fn read_for(paths: &StatePaths, id: &str, channel: &ChannelName) -> Option<OutboxEntry> {
     read(paths, id).into_iter().find(|entry| entry.channel == *channel)
 }
 
@@ -147,18 +147,18 @@ fn head_of(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 #[derive(Default)]
-struct Names {
+struct OutboxFiles {
     waiting: BTreeSet<String>,
     /// The notices that have progress, on any channel.
     progress: BTreeSet<String>,
 }
 
-fn list(paths: &StatePaths) -> io::Result<Names> {
+fn list(paths: &StatePaths) -> io::Result<OutboxFiles> {
     let files = match fs::read_dir(paths.outbox_dir()) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Names::default()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(OutboxFiles::default()),
         files => files?,
     };
-    let mut names = Names::default();
+    let mut names = OutboxFiles::default();
     let mut done = Vec::new();
     for file in files {
         let name = file?.file_name();

@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime};
 use turnbridge_core::ids::ChannelName;
 use turnbridge_core::notices::notice::Notice;
 use turnbridge_core::notices::notice_wire::{read_notice, write_notice};
-use turnbridge_core::notices::progress::Progress;
+use turnbridge_core::notices::progress::NoticeProgress;
 use turnbridge_core::notices::retry_plan::time_until_due;
 
 use crate::clock;
@@ -33,10 +33,10 @@ pub use listing::{
 
 /// A notice, and its progress on one channel.
 #[derive(Debug, Clone)]
-pub struct Entry {
+pub struct OutboxEntry {
     pub notice: Notice,
     pub channel: ChannelName,
-    pub progress: Progress,
+    pub progress: NoticeProgress,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,7 +116,7 @@ pub fn save_progress(
     paths: &StatePaths,
     id: &str,
     channel: &ChannelName,
-    progress: &Progress,
+    progress: &NoticeProgress,
 ) -> io::Result<()> {
     NoticeFiles::of(paths, id)?.save_progress(channel, progress)
 }
@@ -126,7 +126,7 @@ pub fn save_progress(
 pub fn retry_now(paths: &StatePaths, id: &str) -> io::Result<()> {
     let files = NoticeFiles::of(paths, id)?;
     let own_turn = lock(paths)?;
-    for Entry { channel, mut progress, .. } in read(paths, id) {
+    for OutboxEntry { channel, mut progress, .. } in read(paths, id) {
         // Another process delivers, and it alone may write the progress of a notice that is due.
         let left = time_until_due(&progress, clock::now());
         if own_turn.is_none() && left.is_some_and(|left| left < SOON) {
@@ -139,7 +139,7 @@ pub fn retry_now(paths: &StatePaths, id: &str) -> io::Result<()> {
 }
 
 /// Records that the notice has arrived on one channel. With the last of its channels it is done.
-pub fn finish_on(paths: &StatePaths, entry: &Entry) -> io::Result<()> {
+pub fn finish_on(paths: &StatePaths, entry: &OutboxEntry) -> io::Result<()> {
     let files = NoticeFiles::of(paths, &entry.notice.id)?;
     let mut others = entry.notice.channels().filter(|channel| **channel != entry.channel);
     let has_arrived =
@@ -147,7 +147,7 @@ pub fn finish_on(paths: &StatePaths, entry: &Entry) -> io::Result<()> {
     if others.all(has_arrived) {
         return finish(paths, &entry.notice.id);
     }
-    let progress = Progress { has_arrived: true, ..entry.progress.clone() };
+    let progress = NoticeProgress { has_arrived: true, ..entry.progress.clone() };
     files.save_progress(&entry.channel, &progress)
 }
 
@@ -162,7 +162,7 @@ pub fn finish(paths: &StatePaths, id: &str) -> io::Result<()> {
 
 /// The state of a notice that was queued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
+pub enum NoticeOutcome {
     Waiting,
     Arrived,
     /// It will not arrive by itself.
@@ -171,20 +171,20 @@ pub enum Fate {
     Unknown,
 }
 
-pub fn fate(paths: &StatePaths, id: &str) -> io::Result<Fate> {
+pub fn notice_outcome(paths: &StatePaths, id: &str) -> io::Result<NoticeOutcome> {
     let files = NoticeFiles::of(paths, id)?;
     if files.done().exists() {
-        return Ok(Fate::Arrived);
+        return Ok(NoticeOutcome::Arrived);
     }
     let entries = read(paths, id);
     Ok(match entries.as_slice() {
         // It may have arrived during the check: its mark exists before its file is removed.
-        [] if files.done().exists() => Fate::Arrived,
+        [] if files.done().exists() => NoticeOutcome::Arrived,
         // It, or its progress, cannot be read.
-        [] if files.notice().exists() => Fate::Held,
-        [] => Fate::Unknown,
-        entries if entries.iter().all(|entry| entry.progress.held) => Fate::Held,
-        _ => Fate::Waiting,
+        [] if files.notice().exists() => NoticeOutcome::Held,
+        [] => NoticeOutcome::Unknown,
+        entries if entries.iter().all(|entry| entry.progress.held) => NoticeOutcome::Held,
+        _ => NoticeOutcome::Waiting,
     })
 }
 
@@ -240,13 +240,13 @@ mod tests {
         assert_eq!(queue(&paths, &notice("a", 1)).unwrap(), Queued::New);
         let waiting = |paths: &StatePaths| in_order(paths, ids(paths).unwrap());
         assert_eq!(waiting(&paths), ["a", "b"]);
-        assert_eq!(fate(&paths, "b").unwrap(), Fate::Waiting);
+        assert_eq!(notice_outcome(&paths, "b").unwrap(), NoticeOutcome::Waiting);
         finish(&paths, "b").unwrap();
-        assert_eq!(fate(&paths, "b").unwrap(), Fate::Arrived);
-        assert_eq!(fate(&paths, "c").unwrap(), Fate::Unknown);
-        let held = Progress { held: true, ..Progress::default() };
+        assert_eq!(notice_outcome(&paths, "b").unwrap(), NoticeOutcome::Arrived);
+        assert_eq!(notice_outcome(&paths, "c").unwrap(), NoticeOutcome::Unknown);
+        let held = NoticeProgress { held: true, ..NoticeProgress::default() };
         save_progress(&paths, "a", &ChannelName::SLACK, &held).unwrap();
-        assert_eq!(fate(&paths, "a").unwrap(), Fate::Held);
+        assert_eq!(notice_outcome(&paths, "a").unwrap(), NoticeOutcome::Held);
         assert_eq!(waiting(&paths), ["a"]);
         assert_eq!(queue(&paths, &notice("b", 4)).unwrap(), Queued::Known);
         let names = fs::read_dir(paths.outbox_dir()).unwrap();
@@ -263,7 +263,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let paths = StatePaths::below(folder.path());
         queue(&paths, &notice("a", 1)).unwrap();
-        let progress = Progress { posted: vec!["1.0".into()], ..Progress::default() };
+        let progress = NoticeProgress { posted: vec!["1.0".into()], ..NoticeProgress::default() };
         save_progress(&paths, "a", &ChannelName::SLACK, &progress).unwrap();
         assert_eq!(read(&paths, "a")[0].progress, progress);
         // A kill between the mark and the removal.
@@ -283,7 +283,7 @@ mod tests {
         assert!(finish(&paths, "a").is_err());
         assert!(paths.outbox_dir().join("a.json").exists());
         fs::remove_dir(&progress).unwrap();
-        assert_eq!(fate(&paths, "a").unwrap(), Fate::Arrived);
+        assert_eq!(notice_outcome(&paths, "a").unwrap(), NoticeOutcome::Arrived);
     }
 
     #[test]
@@ -297,7 +297,7 @@ mod tests {
         assert_eq!((begun.posted.len(), begun.intent), (1, true));
         assert_eq!(schedules(&paths).unwrap().len(), 1);
         // From now on it has the new name, and a 0.1 treats it as held.
-        let further = Progress { posted: vec!["1.0".into(), "2.0".into()], ..begun };
+        let further = NoticeProgress { posted: vec!["1.0".into(), "2.0".into()], ..begun };
         save_progress(&paths, "a", &ChannelName::SLACK, &further).unwrap();
         let of_0_1 = read_progress(&fs::read(&old).unwrap()).unwrap();
         assert!(of_0_1.held && of_0_1.posted.is_empty());
@@ -321,7 +321,7 @@ mod tests {
         assert_eq!((of_0_1.held, of_0_1.posted.len()), (false, 1));
         assert_eq!(read(&paths, "a")[0].progress, of_0_1);
         // Progress that this version has begun stays with it.
-        save_progress(&paths, "a", &ChannelName::SLACK, &Progress { held: true, ..of_0_1 })
+        save_progress(&paths, "a", &ChannelName::SLACK, &NoticeProgress { held: true, ..of_0_1 })
             .unwrap();
         retry_now(&paths, "a").unwrap();
         assert!(read_progress(&fs::read(&old).unwrap()).unwrap().held);
@@ -333,7 +333,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let paths = StatePaths::below(folder.path());
         queue(&paths, &notice("a", 1)).unwrap();
-        let progress = Progress { intent: true, ..Progress::default() };
+        let progress = NoticeProgress { intent: true, ..NoticeProgress::default() };
         let save = || save_progress(&paths, "a", &ChannelName::SLACK, &progress).unwrap();
         save();
         let old = paths.outbox_dir().join("a.progress");
@@ -348,7 +348,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let paths = StatePaths::below(folder.path());
         queue(&paths, &notice("a", 1)).unwrap();
-        let begun = Progress { intent: true, ..Progress::default() };
+        let begun = NoticeProgress { intent: true, ..NoticeProgress::default() };
         save_progress(&paths, "a", &ChannelName::SLACK, &begun).unwrap();
         let old = paths.outbox_dir().join("a.progress");
         fs::write(&old, br#"{"version":1,"posted":["1.0","2.0"]}"#).unwrap();
@@ -361,9 +361,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let paths = StatePaths::below(folder.path());
         queue(&paths, &notice("a", 1)).unwrap();
-        save_progress(&paths, "a", &ChannelName::SLACK, &Progress::default()).unwrap();
+        save_progress(&paths, "a", &ChannelName::SLACK, &NoticeProgress::default()).unwrap();
         fs::remove_file(paths.outbox_dir().join("a.slack.progress")).unwrap();
-        assert_eq!(fate(&paths, "a").unwrap(), Fate::Waiting);
+        assert_eq!(notice_outcome(&paths, "a").unwrap(), NoticeOutcome::Waiting);
         assert!(read(&paths, "a")[0].progress.intent, "its parent may have arrived");
     }
 
@@ -372,11 +372,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let paths = StatePaths::below(folder.path());
         let far = clock::now().plus(Duration::from_secs(600));
-        let progress = |held, next_attempt_at| Progress {
+        let progress = |held, next_attempt_at| NoticeProgress {
             held,
             next_attempt_at,
             pause_seconds: 600,
-            ..Progress::default()
+            ..NoticeProgress::default()
         };
         let cases = [
             ("due", progress(false, None), true),
@@ -395,7 +395,7 @@ mod tests {
         }
         drop(somebody);
         retry_now(&paths, "due").unwrap();
-        assert_eq!(read(&paths, "due")[0].progress, Progress::default());
+        assert_eq!(read(&paths, "due")[0].progress, NoticeProgress::default());
     }
 
     #[test]
@@ -419,7 +419,7 @@ mod tests {
         );
         for id in ["a", "b", "c"] {
             assert!(read(&paths, id).is_empty());
-            assert_eq!(fate(&paths, id).unwrap(), Fate::Held);
+            assert_eq!(notice_outcome(&paths, id).unwrap(), NoticeOutcome::Held);
         }
         fs::write(file("e.json"), "{").unwrap();
         fs::write(file("no id.json"), "{").unwrap();
@@ -464,7 +464,7 @@ mod tests {
         let id = "a".repeat(128);
         let mail = ChannelName::parse("mail").unwrap();
         queue(&paths, &notice(&id, 1).sent_to(vec![mail.clone()])).unwrap();
-        let held = Progress { held: true, ..Progress::default() };
+        let held = NoticeProgress { held: true, ..NoticeProgress::default() };
         save_progress(&paths, &id, &mail, &held).unwrap();
         let waiting = schedules(&paths).unwrap();
         assert_eq!(waiting.iter().map(|it| it.progress.held).collect::<Vec<_>>(), [true]);

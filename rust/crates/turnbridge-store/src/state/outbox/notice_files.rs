@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use turnbridge_core::ids::ChannelName;
 use turnbridge_core::notices::notice::is_notice_id;
 use turnbridge_core::notices::notice_wire::{read_progress, write_progress};
-use turnbridge_core::notices::progress::Progress;
+use turnbridge_core::notices::progress::NoticeProgress;
 use turnbridge_core::version_wire::is_newer;
 
 use crate::files::atomic_file::write_atomically;
@@ -24,7 +24,7 @@ const LEFT_TO_NEWER: &str = "a newer version of Turnbridge delivers it";
 /// The content of a progress file.
 enum FileState {
     Absent,
-    Known(Progress),
+    Known(NoticeProgress),
     /// A newer version has written it.
     Newer,
     Unreadable,
@@ -42,16 +42,16 @@ impl FileState {
             Some(progress) => FileState::Known(progress),
             // The power failed before the text was on the disk: the first message may have arrived.
             None if bytes.is_empty() => {
-                FileState::Known(Progress { intent: true, ..Progress::default() })
+                FileState::Known(NoticeProgress { intent: true, ..NoticeProgress::default() })
             }
             None => FileState::Unreadable,
         }
     }
 }
 
-fn held_for_0_1() -> Progress {
+fn held_for_0_1() -> NoticeProgress {
     let last_error = Some(LEFT_TO_NEWER.to_owned());
-    Progress { held: true, last_error, ..Progress::default() }
+    NoticeProgress { held: true, last_error, ..NoticeProgress::default() }
 }
 
 pub struct NoticeFiles {
@@ -89,9 +89,9 @@ impl NoticeFiles {
 
     /// Returns `None` if a newer version has written it, or if it exists but cannot be read. A
     /// restart from the beginning would send messages twice.
-    pub fn read_progress(&self, channel: &ChannelName) -> Option<Progress> {
+    pub fn read_progress(&self, channel: &ChannelName) -> Option<NoticeProgress> {
         match self.state_of(channel).0 {
-            FileState::Absent => Some(Progress::default()),
+            FileState::Absent => Some(NoticeProgress::default()),
             FileState::Known(progress) => Some(progress),
             FileState::Newer | FileState::Unreadable => None,
         }
@@ -123,7 +123,7 @@ impl NoticeFiles {
             }
             // The other file is gone: a process is removing the notice.
             (FileState::Absent, FileState::Known(old)) if old == held_for_0_1() => {
-                let progress = Progress { intent: true, ..Progress::default() };
+                let progress = NoticeProgress { intent: true, ..NoticeProgress::default() };
                 (FileState::Known(progress), old_path)
             }
             (FileState::Absent, old) => (old, old_path),
@@ -131,7 +131,11 @@ impl NoticeFiles {
         }
     }
 
-    pub fn save_progress(&self, channel: &ChannelName, progress: &Progress) -> io::Result<()> {
+    pub fn save_progress(
+        &self,
+        channel: &ChannelName,
+        progress: &NoticeProgress,
+    ) -> io::Result<()> {
         write_atomically(&self.progress(channel), &write_progress(progress))?;
         if *channel == ChannelName::SLACK { self.hold_for_0_1() } else { Ok(()) }
     }
@@ -148,7 +152,11 @@ impl NoticeFiles {
 
     /// Replaces progress where it is stored, if there is any: a 0.1 must find the progress that it
     /// has begun.
-    pub fn replace_progress(&self, channel: &ChannelName, progress: &Progress) -> io::Result<()> {
+    pub fn replace_progress(
+        &self,
+        channel: &ChannelName,
+        progress: &NoticeProgress,
+    ) -> io::Result<()> {
         if self.progress(channel).exists() {
             return self.save_progress(channel, progress);
         }

@@ -5,12 +5,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use turnbridge_core::agents::codex::codex_binding::Input;
+use turnbridge_core::agents::codex::codex_binding::BindingInput;
 use turnbridge_core::ids::SessionId;
 use turnbridge_core::session::event::PaneEnd;
 use turnbridge_core::terminals::pane_id::PaneId;
 use turnbridge_core::terminals::pane_wire::{read_panes, write_panes};
-use turnbridge_core::terminals::panes::{Launch, Panes};
+use turnbridge_core::terminals::panes::{PaneLaunch, Panes};
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_core::version_wire::is_newer;
 
@@ -23,7 +23,7 @@ use crate::state::newer_files;
 use crate::state::session_store;
 
 /// The timeout of the lock. A shell waits for this process; the lock's holder needs a millisecond.
-const LOCK_PATIENCE: Duration = Duration::from_secs(2);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The limit of this file: some hundred bytes, at times a few thousand, for each pane.
 const LONGEST: u64 = 16 << 20;
@@ -42,7 +42,7 @@ fn bytes(paths: &StatePaths) -> Vec<u8> {
 
 /// Changes the registry, under its lock. Writes it only if it differs.
 pub fn update<T>(paths: &StatePaths, change: impl FnOnce(&mut Panes) -> T) -> io::Result<T> {
-    let _lock = FileLock::acquire(&paths.panes_lock(), LOCK_PATIENCE)?;
+    let _lock = FileLock::acquire(&paths.panes_lock(), LOCK_TIMEOUT)?;
     let bytes = bytes(paths);
     if is_newer(&bytes) {
         return Err(newer_files::error());
@@ -61,8 +61,8 @@ pub fn launch(
     paths: &StatePaths,
     homes: &[PathBuf],
     pane: &PaneId,
-    launch: Launch,
-) -> io::Result<Left> {
+    launch: PaneLaunch,
+) -> io::Result<LeftPane> {
     let left = end_shown(paths, homes, pane, PaneEnd::PromptReturned, launch.at)?;
     update(paths, |panes| panes.launch(pane, launch))?;
     Ok(left)
@@ -75,7 +75,7 @@ pub fn leave(
     pane: &PaneId,
     why: PaneEnd,
     at: Timestamp,
-) -> io::Result<Left> {
+) -> io::Result<LeftPane> {
     // The sessions come first: after a kill in between, the next prompt repeats this call.
     let left = end_shown(paths, homes, pane, why, at)?;
     let panes = read(paths);
@@ -87,7 +87,7 @@ pub fn leave(
 
 /// The result of leaving a pane.
 #[derive(Debug, Default)]
-pub struct Left {
+pub struct LeftPane {
     pub sessions: Vec<SessionId>,
     /// The problems that did not stop it.
     pub problems: Vec<String>,
@@ -99,10 +99,10 @@ fn end_shown(
     pane: &PaneId,
     why: PaneEnd,
     at: Timestamp,
-) -> io::Result<Left> {
+) -> io::Result<LeftPane> {
     let panes = settle(paths, homes)?;
     let sessions = session_store::read_all(paths)?;
-    let mut left = Left::default();
+    let mut left = LeftPane::default();
     for event in panes.departures(&sessions, pane, why, at) {
         match session_store::update(Some(paths), &event, None) {
             Ok(updated) => {
@@ -157,7 +157,9 @@ fn see(paths: &StatePaths, panes: Panes, files: &[PathBuf]) -> io::Result<Panes>
         (one.created_at, &one.thread).cmp(&(other.created_at, &other.thread))
     });
     update(paths, |panes| {
-        rollouts.into_iter().for_each(|rollout| panes.codex.take(Input::RolloutAppeared(rollout)));
+        rollouts
+            .into_iter()
+            .for_each(|rollout| panes.codex.apply(BindingInput::RolloutAppeared(rollout)));
         panes.codex.forget_old_threads();
         panes.clone()
     })

@@ -1,8 +1,8 @@
 use std::fs;
 
 use turnbridge_core::ids::{Agent, SessionId, SessionKey};
-use turnbridge_core::session::event::{Event, EventKind, Facts, ProcessKey, SessionSource};
-use turnbridge_core::session::{Host, State};
+use turnbridge_core::session::event::{Event, EventFacts, EventKind, ProcessKey, SessionSource};
+use turnbridge_core::session::{RunEnvironment, State};
 
 use super::*;
 use crate::clock;
@@ -10,16 +10,16 @@ use crate::clock;
 const THREAD: &str = "825c8529-ee09-4cb8-8902-dd785b12ca0a";
 const OTHER: &str = "925c8529-ee09-4cb8-8902-dd785b12ca0a";
 
-struct World {
+struct PaneStoreWorld {
     folder: tempfile::TempDir,
     paths: StatePaths,
 }
 
-impl World {
-    fn new() -> World {
+impl PaneStoreWorld {
+    fn new() -> PaneStoreWorld {
         let folder = tempfile::tempdir().unwrap();
         let paths = StatePaths::below(&folder.path().join("state"));
-        World { folder, paths }
+        PaneStoreWorld { folder, paths }
     }
 
     fn homes(&self) -> Vec<PathBuf> {
@@ -41,13 +41,13 @@ impl World {
         path
     }
 
-    fn launch(&self, pane: &str, line: &str) -> Left {
+    fn launch(&self, pane: &str, line: &str) -> LeftPane {
         let words: Vec<&str> = line.split(' ').collect();
         let agent = Agent::parse(words[0]).unwrap();
         loop {
             let env = [("KAWAII_PANE_ID".to_owned(), "p".to_owned())].into();
             let (cwd, at) = ("/p".to_owned(), clock::now());
-            let started = Launch { agent, argv: words.clone(), cwd, env, at };
+            let started = PaneLaunch { agent, argv: words.clone(), cwd, env, at };
             match launch(&self.paths, &self.homes(), &PaneId::new(pane), started) {
                 // On a busy machine other processes may hold the lock for long.
                 Err(error) if error.kind() == std::io::ErrorKind::TimedOut => {}
@@ -80,10 +80,10 @@ impl World {
             process: ProcessKey::UNKNOWN,
             name: "SessionStart".to_owned(),
             agent_id: None,
-            facts: Facts::default(),
-            host: Some(Host {
+            facts: EventFacts::default(),
+            host: Some(RunEnvironment {
                 env: [("KITTY_WINDOW_ID".to_owned(), window.to_owned())].into(),
-                ..Host::default()
+                ..RunEnvironment::default()
             }),
             kind: EventKind::SessionStarted { source: SessionSource::Fresh },
         };
@@ -98,7 +98,7 @@ impl World {
 
 #[test]
 fn kt_67_72_a_resumed_thread_is_bound_once_it_is_seen_and_stopped_by_the_prompt() {
-    let world = World::new();
+    let world = PaneStoreWorld::new();
     world.launch("kitty:1", &format!("codex resume {THREAD}"));
     assert_eq!(world.shown(), "");
     world.rollout(THREAD, "/elsewhere");
@@ -112,7 +112,7 @@ fn kt_67_72_a_resumed_thread_is_bound_once_it_is_seen_and_stopped_by_the_prompt(
 
 #[test]
 fn kt_69_a_marker_gets_the_next_thread_of_its_folder_and_no_older_one() {
-    let world = World::new();
+    let world = PaneStoreWorld::new();
     world.rollout_of(OTHER, "/p", clock::now().minus(Duration::from_secs(1)));
     world.launch("kitty:1", "codex");
     assert_eq!(world.shown(), "");
@@ -126,7 +126,7 @@ fn kt_69_a_marker_gets_the_next_thread_of_its_folder_and_no_older_one() {
 
 #[test]
 fn a_launch_ends_what_the_pane_showed_before() {
-    let world = World::new();
+    let world = PaneStoreWorld::new();
     world.begin_session(Agent::Claude, "a", "1");
     world.begin_session(Agent::Claude, "b", "2");
     assert_eq!(world.shown(), "kitty:1 a, kitty:2 b");
@@ -138,7 +138,7 @@ fn a_launch_ends_what_the_pane_showed_before() {
 
 #[test]
 fn a_prompt_where_nothing_is_shown_writes_nothing() {
-    let world = World::new();
+    let world = PaneStoreWorld::new();
     assert!(world.leave("kitty:1").is_empty());
     assert!(!world.paths.state_dir().exists());
     world.begin_session(Agent::Claude, "a", "1");
@@ -148,7 +148,7 @@ fn a_prompt_where_nothing_is_shown_writes_nothing() {
 
 #[test]
 fn two_that_write_at_once_lose_nothing() {
-    let world = World::new();
+    let world = PaneStoreWorld::new();
     std::thread::scope(|scope| {
         for number in 0..16 {
             let world = &world;

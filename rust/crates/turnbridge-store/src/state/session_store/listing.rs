@@ -15,7 +15,7 @@ const HEAD: usize = 512;
 
 /// The sessions that some process may carry, in no order.
 #[derive(Debug, Default)]
-pub struct Open {
+pub struct OpenSessions {
     pub sessions: Vec<Session>,
     /// The number of the others. Only the first bytes of their files were read.
     pub stopped: usize,
@@ -37,8 +37,8 @@ pub fn read_matching(paths: &StatePaths, prefix: &str) -> io::Result<Vec<Session
     Ok(sessions)
 }
 
-pub fn read_open(paths: &StatePaths) -> io::Result<Open> {
-    let mut open = Open::default();
+pub fn read_open(paths: &StatePaths) -> io::Result<OpenSessions> {
+    let mut open = OpenSessions::default();
     let mut bytes = Vec::new();
     for_each_file(paths, |_, path| {
         let Ok(mut file) = File::open(path) else { return };

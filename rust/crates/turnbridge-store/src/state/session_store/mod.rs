@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use turnbridge_core::ids::SessionKey;
 use turnbridge_core::notices::notice::{Notice, codex_event_id, notice_id};
-use turnbridge_core::session::advance::{Effect, advance, note_twin, runs_to_check};
-use turnbridge_core::session::claim::{Claim, Verdict};
+use turnbridge_core::session::advance::{SessionEffect, advance, note_twin, runs_to_check};
+use turnbridge_core::session::duplicate_events::{Occurrence, SeenEvent};
 use turnbridge_core::session::event::{Event, EventKind, ProcessKey};
 use turnbridge_core::session::session_wire::{read_session, write_session};
 use turnbridge_core::session::{Session, State};
@@ -19,7 +19,7 @@ use crate::files::atomic_file::write_atomically;
 use crate::files::file_lock::FileLock;
 use crate::kill_point::kill_point;
 use crate::paths::StatePaths;
-use crate::process::companion;
+use crate::process::detached_process;
 use crate::process::{Liveness, liveness};
 use crate::sinks;
 use crate::state::config_text::ConfigText;
@@ -27,16 +27,16 @@ use crate::state::outbox::Queued;
 use crate::state::turn_completion::{Completed, complete_left};
 use crate::state::{notice_queue, turn_store};
 
-pub use listing::{Open, read_all, read_matching, read_open};
+pub use listing::{OpenSessions, read_all, read_matching, read_open};
 
 /// The timeout of the lock. Two hundred parallel hooks need a fraction of this on an idle machine.
 /// Only a suspended holder could use all of it, because a killed one releases the lock.
-const LOCK_PATIENCE: Duration = Duration::from_secs(3);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// A hook's report of an event.
 #[derive(Debug, Clone)]
-pub struct Report<'a> {
-    pub claim: Claim,
+pub struct EventReport<'a> {
+    pub claim: SeenEvent,
     /// The config, which names the channels that want notices.
     pub config: &'a ConfigText,
     /// Whether the user is notified of the turn that ends by the event.
@@ -52,7 +52,7 @@ pub struct Report<'a> {
 pub fn update(
     paths: Option<&StatePaths>,
     event: &Event,
-    report: Option<Report<'_>>,
+    report: Option<EventReport<'_>>,
 ) -> Result<Updated, String> {
     let mut problems = Vec::new();
     let unread = ConfigText::default();
@@ -82,7 +82,7 @@ pub fn update(
     let mut updated = Updated { is_twin: false, is_whole: writable.is_some(), problems };
     let problems = &mut updated.problems;
     if let Some(report) = &report
-        && session.claims.claim(report.claim.clone()) == Verdict::Twin
+        && session.claims.note(report.claim.clone()) == Occurrence::Duplicate
     {
         updated.is_twin = true;
         note_twin(&mut session, event);
@@ -100,13 +100,13 @@ pub fn update(
             applied.session.runs.is_empty() || save(writable, &applied.session, problems);
         updated.is_whole &= applied.is_whole && is_saved;
         kill_point("saved");
-        if applied.effect == Effect::Applied {
+        if applied.effect == SessionEffect::Applied {
             publish(before, &applied.session, event, problems);
         }
     }
     drop(lock);
     if let Some(paths) = paths.filter(|_| has_notice) {
-        problems.extend(companion::wake(paths).err());
+        problems.extend(detached_process::wake(paths).err());
     }
     kill_point("woken");
     Ok(updated)
@@ -122,9 +122,9 @@ pub struct Updated {
     pub problems: Vec<String>,
 }
 
-struct Applied {
+struct AppliedEvent {
     session: Session,
-    effect: Effect,
+    effect: SessionEffect,
     /// Whether the notice and the record of the turn that ended, if one did, were written.
     is_whole: bool,
     has_notice: bool,
@@ -135,9 +135,9 @@ fn apply(
     writable: Option<&StatePaths>,
     session: Session,
     event: &Event,
-    report: Option<&Report<'_>>,
+    report: Option<&EventReport<'_>>,
     problems: &mut Vec<String>,
-) -> Applied {
+) -> AppliedEvent {
     let mut note = |error: io::Error| problems.push(format!("turn record: {error}"));
     if let Some(paths) = writable
         && let Err(error) = turn_store::record_abandoned(paths, &session, event)
@@ -145,15 +145,15 @@ fn apply(
         note(error);
     }
     let (session, effect) = advance(session, event);
-    let mut applied = Applied { session, effect, is_whole: true, has_notice: false };
+    let mut applied = AppliedEvent { session, effect, is_whole: true, has_notice: false };
     let Some(paths) = writable else { return applied };
-    if effect == Effect::Applied
+    if effect == SessionEffect::Applied
         && let Err(error) = turn_store::keep(paths, &applied.session, event)
     {
         note(error);
     }
     // A late end changes no state, but it is an end.
-    if effect != Effect::Ignored {
+    if effect != SessionEffect::Ignored {
         finish_turn(paths, &mut applied, event, report, problems);
     }
     applied
@@ -162,9 +162,9 @@ fn apply(
 /// Makes the notice and then the record of the turn that `event` has ended, if it has.
 fn finish_turn(
     paths: &StatePaths,
-    applied: &mut Applied,
+    applied: &mut AppliedEvent,
     event: &Event,
-    report: Option<&Report<'_>>,
+    report: Option<&EventReport<'_>>,
     problems: &mut Vec<String>,
 ) {
     let id = report.map(|report| notice_id(event, report.claim.payload));
@@ -205,7 +205,7 @@ fn lock_session(
     problems: &mut Vec<String>,
 ) -> Result<Option<FileLock>, String> {
     let path = paths.session_lock(&event.session);
-    match FileLock::acquire(&path, LOCK_PATIENCE) {
+    match FileLock::acquire(&path, LOCK_TIMEOUT) {
         Ok(lock) => Ok(Some(lock)),
         Err(error) if error.kind() == io::ErrorKind::TimedOut => {
             Err("the session's lock was not to be had".to_owned())
@@ -308,7 +308,7 @@ pub(crate) fn publish(
 
 #[cfg(test)]
 mod tests {
-    use turnbridge_core::session::event::Facts;
+    use turnbridge_core::session::event::EventFacts;
     use turnbridge_core::timestamp::Timestamp;
 
     use super::*;
@@ -325,7 +325,7 @@ mod tests {
             process,
             name: "x".to_owned(),
             agent_id: None,
-            facts: Facts::default(),
+            facts: EventFacts::default(),
             host: None,
             kind,
         };

@@ -1,6 +1,6 @@
 //! Follows the current state of every session: reads the session files that have changed, and
-//! decides which sessions to check for changes that no hook reports (`signals`). The daemon writes
-//! what it finds (`due`, `signals`, `reload`); `turnbridge watch` only reads (`changes`, `read`).
+//! decides which sessions to check for changes that no hook reports (`observed_events`). The daemon writes
+//! what it finds (`due`, `observed_events`, `reload`); `turnbridge watch` only reads (`changes`, `read`).
 //!
 //! A pass is cheap enough for five times a second with 500 sessions. Session files are replaced by
 //! renaming, so the folder's time shows whether any has changed. Claude's files are read only after
@@ -20,7 +20,7 @@ use turnbridge_store::paths::{StatePaths, session_of_file};
 use turnbridge_store::process::{Liveness, liveness};
 use turnbridge_store::state::session_store;
 
-use super::signals::{note_path, signals, with_signals};
+use super::observed_events::{note_path, observed_events, with_observed_events};
 
 /// The interval of thorough passes, which check everything, whatever the files' times are. Not
 /// every file system keeps a folder's time, and a process that is killed while it is idle writes no
@@ -70,14 +70,14 @@ enum IdleCheck {
 
 /// A change of a session.
 #[derive(Debug)]
-pub enum Change {
+pub enum SessionChange {
     Session(Box<Session>),
     /// Its file was removed.
     Removed(SessionKey),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pulse {
+pub enum ObservedPace {
     /// An agent works or waits for the user, or has just written something.
     Busy,
     /// Agents are open, and a dialog without a hook may open (ASK-11).
@@ -92,25 +92,25 @@ pub struct SessionFollower {
     config_dir: Option<PathBuf>,
     schedule: Schedule,
     /// Every existing session file.
-    files: BTreeMap<SessionKey, SessionFile>,
+    files: BTreeMap<SessionKey, SessionFileState>,
     /// The sessions that have a process according to their files.
-    live: BTreeMap<SessionKey, Known>,
+    live: BTreeMap<SessionKey, FollowedSession>,
     /// The time of the folder when it was last listed.
     folder: Option<SystemTime>,
     thorough_at: Option<Timestamp>,
 }
 
-type Stamp = (SystemTime, u64);
+type FileStamp = (SystemTime, u64);
 
 #[derive(Debug)]
-struct SessionFile {
-    stamp: Stamp,
+struct SessionFileState {
+    stamp: FileStamp,
     /// `false` if it is broken, or another version's. A thorough pass reads such a file again.
     is_readable: bool,
 }
 
 #[derive(Debug)]
-struct Known {
+struct FollowedSession {
     /// The session in its file.
     written: Session,
     /// The session at the last check; `None` for the daemon, which writes its findings.
@@ -118,7 +118,7 @@ struct Known {
     /// Whether no pass has checked the session since its file was read.
     is_unchecked: bool,
     /// The stamps of Claude's files about it.
-    traces: Vec<Option<Stamp>>,
+    traces: Vec<Option<FileStamp>>,
     /// Every pass checks the session until then.
     restless_until: Timestamp,
 }
@@ -141,16 +141,16 @@ impl SessionFollower {
     }
 
     /// Makes a pass. Returns how the sessions have changed since the last one.
-    pub fn changes(&mut self, now: Timestamp) -> Vec<Change> {
+    pub fn changes(&mut self, now: Timestamp) -> Vec<SessionChange> {
         let (mut changes, due) = self.pass(now);
         for key in due {
-            changes.extend(self.look(&key, now));
+            changes.extend(self.changed_session(&key, now));
         }
         changes
     }
 
     /// Reads one session's file, if it has changed since it was read.
-    pub fn read(&mut self, key: &SessionKey, now: Timestamp) -> Option<Change> {
+    pub fn read(&mut self, key: &SessionKey, now: Timestamp) -> Option<SessionChange> {
         let Some(stamp) = stamp_of(&self.paths.session_file(key)) else {
             return self.forget(key.clone());
         };
@@ -159,20 +159,22 @@ impl SessionFollower {
         }
         self.load(key, stamp).or_else(|| {
             self.live.get_mut(key)?.is_unchecked = false;
-            self.look(key, now)
+            self.changed_session(key, now)
         })
     }
 
-    /// Makes a pass. Returns the sessions for which the caller should call `signals`.
+    /// Makes a pass. Returns the sessions for which the caller should call `observed_events`.
     pub fn due(&mut self, now: Timestamp) -> Vec<SessionKey> {
         self.pass(now).1
     }
 
     /// Returns the changes of a session since its file was written. A caller that writes them then
     /// calls `reload`.
-    pub fn signals(&self, key: &SessionKey, now: Timestamp) -> Vec<Event> {
+    pub fn observed_events(&self, key: &SessionKey, now: Timestamp) -> Vec<Event> {
         let written = self.live.get(key).map(|known| &known.written);
-        written.map_or_else(Vec::new, |session| signals(session, self.config_dir.as_deref(), now))
+        written.map_or_else(Vec::new, |session| {
+            observed_events(session, self.config_dir.as_deref(), now)
+        })
     }
 
     /// Reads a session's file that was just written.
@@ -184,18 +186,18 @@ impl SessionFollower {
     }
 
     /// Returns the highest pulse of all sessions.
-    pub fn pulse(&self, now: Timestamp) -> Pulse {
-        let is_lively = |known: &Known| known.is_busy() || now <= known.restless_until;
+    pub fn pulse(&self, now: Timestamp) -> ObservedPace {
+        let is_lively = |known: &FollowedSession| known.is_busy() || now <= known.restless_until;
         match () {
-            () if self.live.values().any(is_lively) => Pulse::Busy,
-            () if self.live.is_empty() => Pulse::None,
-            () => Pulse::AtRest,
+            () if self.live.values().any(is_lively) => ObservedPace::Busy,
+            () if self.live.is_empty() => ObservedPace::None,
+            () => ObservedPace::AtRest,
         }
     }
 
     /// Returns the changes of sessions without a process, and the sessions with one that need a
     /// check.
-    fn pass(&mut self, now: Timestamp) -> (Vec<Change>, Vec<SessionKey>) {
+    fn pass(&mut self, now: Timestamp) -> (Vec<SessionChange>, Vec<SessionKey>) {
         // A clock that was set back also causes a thorough pass.
         let since = self.thorough_at.filter(|at| *at <= now).map(|at| now.since(at));
         let is_thorough = since.is_none_or(|since| since >= THOROUGH);
@@ -214,7 +216,7 @@ impl SessionFollower {
     }
 
     /// Reads the session files that have changed.
-    fn refresh(&mut self, is_thorough: bool) -> Vec<Change> {
+    fn refresh(&mut self, is_thorough: bool) -> Vec<SessionChange> {
         let Some(stamps) = self.list(is_thorough) else { return Vec::new() };
         let gone: Vec<_> =
             self.files.keys().filter(|key| !stamps.contains_key(*key)).cloned().collect();
@@ -232,7 +234,7 @@ impl SessionFollower {
     }
 
     /// Lists the folder. Returns `None` if its time shows that it is unchanged.
-    fn list(&mut self, is_thorough: bool) -> Option<BTreeMap<SessionKey, Stamp>> {
+    fn list(&mut self, is_thorough: bool) -> Option<BTreeMap<SessionKey, FileStamp>> {
         let folder = self.paths.sessions_dir();
         let modified = fs::metadata(&folder).and_then(|metadata| metadata.modified()).ok();
         if !is_thorough && modified.is_some() && modified == self.folder {
@@ -252,10 +254,10 @@ impl SessionFollower {
 
     /// Reads a session file. Returns the session if it has no process. A session with a process is
     /// stored, and the next check returns its change.
-    fn load(&mut self, key: &SessionKey, stamp: Stamp) -> Option<Change> {
+    fn load(&mut self, key: &SessionKey, stamp: FileStamp) -> Option<SessionChange> {
         let session = session_store::read(&self.paths, key);
         let is_readable = session.is_some();
-        self.files.insert(key.clone(), SessionFile { stamp, is_readable });
+        self.files.insert(key.clone(), SessionFileState { stamp, is_readable });
         let before = self.live.remove(key);
         let Some(session) = session else {
             // `watch` keeps its last finding. The daemon forgets the session: a write would replace
@@ -265,9 +267,9 @@ impl SessionFollower {
             return None;
         };
         if session.live_runs().next().is_none() {
-            return Some(Change::Session(Box::new(session)));
+            return Some(SessionChange::Session(Box::new(session)));
         }
-        let known = Known {
+        let known = FollowedSession {
             written: session,
             restless_until: before.as_ref().map_or_else(Timestamp::default, |it| it.restless_until),
             current: before.and_then(|known| known.current),
@@ -280,23 +282,23 @@ impl SessionFollower {
     }
 
     /// Returns how the session has changed since its last check, if it has.
-    fn look(&mut self, key: &SessionKey, now: Timestamp) -> Option<Change> {
+    fn changed_session(&mut self, key: &SessionKey, now: Timestamp) -> Option<SessionChange> {
         let known = self.live.get_mut(key)?;
-        let current = with_signals(known.written.clone(), self.config_dir.as_deref(), now);
+        let current = with_observed_events(known.written.clone(), self.config_dir.as_deref(), now);
         if known.current.as_ref() == Some(&current) {
             return None;
         }
         known.current = Some(current.clone());
-        Some(Change::Session(Box::new(current)))
+        Some(SessionChange::Session(Box::new(current)))
     }
 
-    fn forget(&mut self, key: SessionKey) -> Option<Change> {
+    fn forget(&mut self, key: SessionKey) -> Option<SessionChange> {
         self.live.remove(&key);
-        self.files.remove(&key).map(|_| Change::Removed(key))
+        self.files.remove(&key).map(|_| SessionChange::Removed(key))
     }
 }
 
-impl Known {
+impl FollowedSession {
     fn session(&self) -> &Session {
         self.current.as_ref().unwrap_or(&self.written)
     }
@@ -335,18 +337,18 @@ impl Known {
     }
 }
 
-/// Returns the stamps of Claude's files that `signals` reads.
-fn traces(session: &Session, config_dir: Option<&Path>) -> Vec<Option<Stamp>> {
+/// Returns the stamps of Claude's files that `observed_events` reads.
+fn traces(session: &Session, config_dir: Option<&Path>) -> Vec<Option<FileStamp>> {
     let note = |run: &Run| stamp_of(&note_path(run, config_dir)?);
     let transcript = session.transcript_path.as_ref().and_then(|path| stamp_of(Path::new(path)));
     session.live_runs().map(note).chain([transcript]).collect()
 }
 
-fn stamp_of(path: &Path) -> Option<Stamp> {
+fn stamp_of(path: &Path) -> Option<FileStamp> {
     fs::metadata(path).ok().map(|metadata| stamp(&metadata))
 }
 
-fn stamp(metadata: &Metadata) -> Stamp {
+fn stamp(metadata: &Metadata) -> FileStamp {
     (metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH), metadata.len())
 }
 

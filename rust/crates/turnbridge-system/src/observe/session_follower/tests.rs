@@ -2,7 +2,7 @@
 
 use turnbridge_core::session::event::ProcessKey;
 use turnbridge_core::session::session_wire::write_session;
-use turnbridge_core::session::{Activity, Detail, Ended, Host, Turn, Wait};
+use turnbridge_core::session::{Activity, Detail, RunEnvironment, SessionEnd, Turn, Wait};
 use turnbridge_store::files::atomic_file::write_atomically;
 use turnbridge_store::process::identify;
 
@@ -10,15 +10,15 @@ use super::*;
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
-struct World {
+struct FollowerWorld {
     folder: tempfile::TempDir,
     paths: StatePaths,
 }
 
-impl World {
-    fn new() -> World {
+impl FollowerWorld {
+    fn new() -> FollowerWorld {
         let folder = tempfile::tempdir().unwrap();
-        World { paths: StatePaths::below(&folder.path().join("state")), folder }
+        FollowerWorld { paths: StatePaths::below(&folder.path().join("state")), folder }
     }
 
     fn follower(&self, schedule: Schedule) -> SessionFollower {
@@ -66,18 +66,19 @@ fn session(number: u32, project: &str, state: State) -> Session {
         sequence: 1,
         turn: Turn::default(),
         background_tasks: Vec::new(),
-        host: Host::default(),
-        ended: (state == State::Stopped).then(|| Ended { at: since, reason: "other".to_owned() }),
+        host: RunEnvironment::default(),
+        ended: (state == State::Stopped)
+            .then(|| SessionEnd { at: since, reason: "other".to_owned() }),
     });
     session
 }
 
-fn told(changes: &[Change]) -> Vec<String> {
-    let name = |change: &Change| match change {
-        Change::Session(session) => {
+fn told(changes: &[SessionChange]) -> Vec<String> {
+    let name = |change: &SessionChange| match change {
+        SessionChange::Session(session) => {
             format!("{} {}", session.project().unwrap_or("-"), session.state().as_str())
         }
-        Change::Removed(key) => format!("removed {}", key.agent),
+        SessionChange::Removed(key) => format!("removed {}", key.agent),
     };
     changes.iter().map(name).collect()
 }
@@ -94,7 +95,7 @@ fn settle(follower: &mut SessionFollower) {
 
 #[test]
 fn every_file_is_told_once_until_it_changes() {
-    let world = World::new();
+    let world = FollowerWorld::new();
     let mut follower = world.follower(Schedule::WATCH);
     assert_eq!(told(&follower.changes(NOW)), [""; 0], "there is no folder yet");
     world.write(session(1, "alpha", State::Working), us());
@@ -113,7 +114,7 @@ fn every_file_is_told_once_until_it_changes() {
 
 #[test]
 fn one_file_can_be_told_of_by_name() {
-    let world = World::new();
+    let world = FollowerWorld::new();
     let mut follower = world.follower(Schedule::WATCH);
     let mut read = |number| told(&Vec::from_iter(follower.read(&claude(number), NOW)));
     assert_eq!(read(1), [""; 0]);
@@ -130,7 +131,7 @@ fn one_file_can_be_told_of_by_name() {
 
 #[test]
 fn a_file_that_cannot_be_read_is_kept_by_a_reader_and_left_alone_by_a_writer() {
-    let world = World::new();
+    let world = FollowerWorld::new();
     let process = ProcessKey { pid: std::process::id(), start: 1 };
     let mut daemon = world.follower(Schedule::DAEMON);
     let mut watch = world.follower(Schedule::WATCH);
@@ -140,7 +141,7 @@ fn a_file_that_cannot_be_read_is_kept_by_a_reader_and_left_alone_by_a_writer() {
     fs::write(world.file(&claude(1)), "{").unwrap();
     let later = NOW.plus(2 * THOROUGH);
     assert_eq!(daemon.due(later), []);
-    assert_eq!(daemon.pulse(later), Pulse::None);
+    assert_eq!(daemon.pulse(later), ObservedPace::None);
     assert_eq!(told(&watch.changes(later)), [""; 0]);
     assert!(watch.live.contains_key(&claude(1)));
     // It is another process's now, which has ended.
@@ -152,7 +153,7 @@ fn a_file_that_cannot_be_read_is_kept_by_a_reader_and_left_alone_by_a_writer() {
 
 #[test]
 fn sessions_without_a_process_and_those_of_codex_are_not_read_again() {
-    let world = World::new();
+    let world = FollowerWorld::new();
     world.write(session(1, "gone", State::Stopped), ProcessKey::UNKNOWN);
     fs::write(world.paths.sessions_dir().join("codex-x.json"), "{}").unwrap();
     let noise = world.paths.sessions_dir().join("claude-noise.json");
@@ -171,7 +172,7 @@ fn sessions_without_a_process_and_those_of_codex_are_not_read_again() {
 
 #[test]
 fn a_process_that_is_gone_is_seen_and_nothing_is_written() {
-    let world = World::new();
+    let world = FollowerWorld::new();
     let mut follower = world.follower(Schedule::WATCH);
     let mut child = std::process::Command::new(std::env::current_exe().unwrap())
         .arg("--list")
@@ -203,7 +204,7 @@ fn a_process_that_is_gone_is_seen_and_nothing_is_written() {
 
 #[test]
 fn esc_is_seen_in_the_transcript() {
-    let world = World::new();
+    let world = FollowerWorld::new();
     let mut follower = world.follower(Schedule::WATCH);
     let transcript = world.folder.path().join("transcript.jsonl");
     let mut working = session(1, "alpha", State::Working);

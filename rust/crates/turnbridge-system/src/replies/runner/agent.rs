@@ -13,7 +13,7 @@ const TICK: Duration = Duration::from_millis(50);
 const GRACE: Duration = Duration::from_secs(3);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub enum AgentExit {
     Exit(i64),
     /// Windows has no signals.
     Signal(i64),
@@ -23,8 +23,8 @@ pub enum End {
 
 /// Waits for the agent's end, and ends it if `is_stopping` returns true: first with the signal of
 /// Ctrl-C, then with that of a system shutdown, then with a kill.
-pub fn wait(mut child: Child, is_stopping: impl Fn() -> bool) -> io::Result<End> {
-    let mut words = [Word::Interrupt, Word::Terminate, Word::Kill].into_iter();
+pub fn wait(mut child: Child, is_stopping: impl Fn() -> bool) -> io::Result<AgentExit> {
+    let mut words = [StopSignal::Interrupt, StopSignal::Terminate, StopSignal::Kill].into_iter();
     let mut next_word: Option<Instant> = None;
     loop {
         let is_stopped = next_word.is_some();
@@ -32,7 +32,7 @@ pub fn wait(mut child: Child, is_stopping: impl Fn() -> bool) -> io::Result<End>
             end_what_it_left(&mut child);
         }
         if let Some(status) = child.try_wait()? {
-            return Ok(if is_stopped { End::Stopped } else { end_of(status) });
+            return Ok(if is_stopped { AgentExit::Stopped } else { end_of(status) });
         }
         let is_due = next_word.map_or_else(&is_stopping, |at| Instant::now() >= at);
         if is_due && let Some(word) = words.next() {
@@ -44,14 +44,14 @@ pub fn wait(mut child: Child, is_stopping: impl Fn() -> bool) -> io::Result<End>
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Word {
+enum StopSignal {
     Interrupt,
     Terminate,
     Kill,
 }
 
 /// Removes the variables of the daemon's environment that an agent would use by mistake.
-pub fn forget_surroundings(command: &mut Command) {
+pub fn clear_environment(command: &mut Command) {
     for (name, _) in std::env::vars_os() {
         if is_anothers(&name.to_string_lossy()) {
             command.env_remove(&name);
@@ -79,27 +79,27 @@ pub fn name_itself(
 }
 
 #[cfg(unix)]
-fn end_of(status: ExitStatus) -> End {
+fn end_of(status: ExitStatus) -> AgentExit {
     use std::os::unix::process::ExitStatusExt;
     match (status.code(), status.signal()) {
-        (Some(code), _) => End::Exit(code.into()),
-        (None, signal) => End::Signal(signal.unwrap_or_default().into()),
+        (Some(code), _) => AgentExit::Exit(code.into()),
+        (None, signal) => AgentExit::Signal(signal.unwrap_or_default().into()),
     }
 }
 
 #[cfg(not(unix))]
-fn end_of(status: ExitStatus) -> End {
-    End::Exit(status.code().unwrap_or(-1).into())
+fn end_of(status: ExitStatus) -> AgentExit {
+    AgentExit::Exit(status.code().unwrap_or(-1).into())
 }
 
 /// Signals the whole group, so that the processes that the agent has started end with it.
 #[cfg(unix)]
-fn say(child: &mut Child, word: Word) {
+fn say(child: &mut Child, word: StopSignal) {
     use rustix::process::{Pid, Signal, kill_process_group};
     let signal = match word {
-        Word::Interrupt => Signal::INT,
-        Word::Terminate => Signal::TERM,
-        Word::Kill => Signal::KILL,
+        StopSignal::Interrupt => Signal::INT,
+        StopSignal::Terminate => Signal::TERM,
+        StopSignal::Kill => Signal::KILL,
     };
     // It has not been reaped, so its id still belongs to it.
     let _ = kill_process_group(Pid::from_child(child), signal);
@@ -112,7 +112,7 @@ fn end_what_it_left(child: &mut Child) {
     use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     if let Ok(Some(_)) = waitid(WaitId::Pid(Pid::from_child(child)), options) {
-        say(child, Word::Terminate);
+        say(child, StopSignal::Terminate);
     }
 }
 
@@ -120,7 +120,7 @@ fn end_what_it_left(child: &mut Child) {
 fn end_what_it_left(_child: &mut Child) {}
 
 #[cfg(not(unix))]
-fn say(child: &mut Child, _word: Word) {
+fn say(child: &mut Child, _word: StopSignal) {
     let _ = child.kill();
 }
 

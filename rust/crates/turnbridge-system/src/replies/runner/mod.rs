@@ -14,22 +14,23 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use turnbridge_config::{Config, Resume};
+use turnbridge_config::{Config, ResumeConfig};
 use turnbridge_core::agents::resume::{
-    self, ClaudeSession, CodexThread, CodexWriter, Invocation, Live, Refusal, says_session_unknown,
+    self, CodexWriter, Invocation, LiveSession, ResumeRefusal, ResumedSession, ResumedThread,
+    says_session_unknown,
 };
 use turnbridge_core::ids::{Agent, SessionId};
-use turnbridge_core::replies::holder::Way;
+use turnbridge_core::replies::holder::StartedProgram;
 use turnbridge_core::replies::reply::Reply;
-use turnbridge_core::replies::reply_plan::Progress;
+use turnbridge_core::replies::reply_plan::ReplyProgress;
 use turnbridge_core::replies::run_end::judge_failure;
-use turnbridge_core::replies::run_result::{Outcome, Reason, RunResult};
+use turnbridge_core::replies::run_result::{Reason, RunOutcome, RunResult};
 use turnbridge_core::session::Session;
 use turnbridge_store::clock;
 use turnbridge_store::foreign::codex_rollouts;
-use turnbridge_store::log::{Field, write_log};
+use turnbridge_store::log::{LogValue, write_log};
 use turnbridge_store::paths::StatePaths;
-use turnbridge_store::state::inbox::{self, Claim, Streams};
+use turnbridge_store::state::inbox::{self, RunClaim, Streams};
 use turnbridge_store::state::session_store;
 
 use crate::agent_home::HomeVariable;
@@ -37,7 +38,7 @@ use crate::failure::hinted;
 use crate::plugin_layout::to_load_again;
 use crate::programs;
 use crate::replies::runs::{LONGEST_OUTPUT, evidence, obstacle};
-use agent::End;
+use agent::AgentExit;
 
 /// The limit of an agent's errors, enough to recognise its messages.
 const LONGEST_COMPLAINT: u64 = 16 << 10;
@@ -68,39 +69,39 @@ fn claim_and_run(paths: &StatePaths, id: &str) -> Result<()> {
     let unknown = || hinted(format!("no reply `{id}` waits"), "`turnbridge inbox` lists them");
     let entry = inbox::entry(paths, id).with_context(folder)?.ok_or_else(unknown)?;
     if let Some(key) = entry.reply.session()
-        && entry.progress == Progress::Waiting
+        && entry.progress == ReplyProgress::Waiting
         && obstacle(paths, key).is_some()
     {
         // The reply stays unclaimed: the daemon explains the wait in its thread, and retries.
         return Ok(());
     }
-    if inbox::claim(paths, id, clock::now()).with_context(folder)? == Claim::Taken {
+    if inbox::claim(paths, id, clock::now()).with_context(folder)? == RunClaim::Taken {
         return Ok(());
     }
     // The reply is read after the claim, so that no other process finishes it any more.
     let Some(entry) = inbox::entry(paths, id).with_context(folder)? else { return Ok(()) };
     let begun = Instant::now();
-    let result = Runner { paths, reply: &entry.reply }.run();
+    let result = ReplyRunner { paths, reply: &entry.reply }.run();
     log(paths, &entry.reply, &result, begun);
     inbox::save_result(paths, id, &result).with_context(folder)
 }
 
-struct Runner<'a> {
+struct ReplyRunner<'a> {
     paths: &'a StatePaths,
     reply: &'a Reply,
 }
 
 /// A program, its working folder, and its input.
-struct Call<'a> {
+struct AgentCall<'a> {
     agent: Agent,
     program: &'a Path,
     cwd: Option<&'a str>,
     session: Option<&'a Session>,
     invocation: Invocation,
-    way: Way,
+    way: StartedProgram,
 }
 
-impl Runner<'_> {
+impl ReplyRunner<'_> {
     fn run(&self) -> RunResult {
         self.try_run().unwrap_or_else(|reason| RunResult::failed(reason, None, clock::now()))
     }
@@ -111,7 +112,7 @@ impl Runner<'_> {
         // A broken config counts as an empty one, which allows nothing extra.
         let config = Config::read().unwrap_or_default();
         let session = session_store::read(self.paths, key);
-        if config.resume.live == Live::Pane
+        if config.resume.live == LiveSession::Pane
             && let Some(result) = self.type_into_pane(key)
         {
             return Ok(result);
@@ -125,13 +126,13 @@ impl Runner<'_> {
             Agent::Claude => claude(&key.id, session.as_ref(), &config.resume, &self.reply.text),
             Agent::Codex => codex(&key.id, cwd, CodexWriter::Free, &self.reply.text),
         };
-        let call = Call {
+        let call = AgentCall {
             agent,
             program: &program,
             cwd,
             session: session.as_ref(),
             invocation: invocation.map_err(reason_of)?,
-            way: Way::Agent,
+            way: StartedProgram::Agent,
         };
         match agent {
             Agent::Claude => self.call(&call),
@@ -148,9 +149,9 @@ impl Runner<'_> {
         Streams::of(self.paths, &self.reply.id).map_err(|_| Reason::NotStarted)
     }
 
-    fn call(&self, call: &Call<'_>) -> Result<RunResult, Reason> {
+    fn call(&self, call: &AgentCall<'_>) -> Result<RunResult, Reason> {
         if self.is_stopping() {
-            return Ok(RunResult::new(Outcome::Stopped, clock::now()));
+            return Ok(RunResult::new(RunOutcome::Stopped, clock::now()));
         }
         let streams = self.streams()?;
         let mut command = self.command(call, &streams).map_err(|_| Reason::NotStarted)?;
@@ -164,19 +165,19 @@ impl Runner<'_> {
         let end = agent::wait(child, || self.is_stopping()).map_err(|_| Reason::NotStarted)?;
         let (stdout_bytes, stderr_bytes) = streams.lengths();
         let result = match end {
-            End::Stopped => RunResult::new(Outcome::Stopped, clock::now()),
-            End::Exit(0) => RunResult {
+            AgentExit::Stopped => RunResult::new(RunOutcome::Stopped, clock::now()),
+            AgentExit::Exit(0) => RunResult {
                 output: self.unseen_output(call.agent, &streams),
                 code: Some(0),
-                ..RunResult::new(Outcome::Done, clock::now())
+                ..RunResult::new(RunOutcome::Done, clock::now())
             },
-            End::Exit(code) => {
+            AgentExit::Exit(code) => {
                 let said = [streams.read_stderr(LONGEST_COMPLAINT), streams.read_stdout(4_096)];
                 let is_unknown = said.iter().any(|text| says_session_unknown(text));
                 let reason = if is_unknown { Reason::SessionUnknown } else { Reason::ExitCode };
                 self.by_evidence(call, RunResult::failed(reason, Some(code), clock::now()))
             }
-            End::Signal(signal) => self
+            AgentExit::Signal(signal) => self
                 .by_evidence(call, RunResult::failed(Reason::Signal, Some(signal), clock::now())),
         };
         Ok(RunResult { stdout_bytes, stderr_bytes, ..result })
@@ -184,9 +185,9 @@ impl Runner<'_> {
 
     /// Corrects the result by the traces of the turn, which are better evidence than the agent's
     /// end.
-    fn by_evidence(&self, call: &Call<'_>, result: RunResult) -> RunResult {
+    fn by_evidence(&self, call: &AgentCall<'_>, result: RunResult) -> RunResult {
         let never_ran = matches!(result.reason, Some(Reason::SessionUnknown));
-        if call.way == Way::Queue || never_ran {
+        if call.way == StartedProgram::Queue || never_ran {
             return result;
         }
         // Hooks outlive a killed agent.
@@ -205,7 +206,7 @@ impl Runner<'_> {
         Some(output).filter(|output| !output.trim().is_empty())
     }
 
-    fn command(&self, call: &Call<'_>, streams: &Streams) -> std::io::Result<Command> {
+    fn command(&self, call: &AgentCall<'_>, streams: &Streams) -> std::io::Result<Command> {
         let mut command = Command::new(call.program);
         command.args(&call.invocation.arguments);
         if let Some(cwd) = call.cwd {
@@ -217,7 +218,7 @@ impl Runner<'_> {
             Some(text) => command.stdin(streams.open_stdin(text)?),
             None => command.stdin(Stdio::null()),
         };
-        agent::forget_surroundings(&mut command);
+        agent::clear_environment(&mut command);
         if let Some(HomeVariable { name, value }) = call.session.and_then(HomeVariable::of) {
             match value {
                 Some(folder) => command.env(name, folder),
@@ -256,13 +257,13 @@ fn folder_of<'a>(agent: Agent, session: Option<&'a Session>, reply: &'a Reply) -
 fn claude(
     id: &SessionId,
     session: Option<&Session>,
-    settings: &Resume,
+    settings: &ResumeConfig,
     prompt: &str,
-) -> Result<Invocation, Refusal> {
+) -> Result<Invocation, ResumeRefusal> {
     let plugin = session.and_then(Session::current_run).and_then(|run| run.host.plugin.as_ref());
     let plugin = plugin.filter(|plugin| plugin.by_plugin_dir);
     let plugin_dir = plugin.map(|plugin| to_load_again(&plugin.root));
-    let session = ClaudeSession {
+    let session = ResumedSession {
         id,
         plugin_dir: plugin_dir.as_deref(),
         permission_mode: session.and_then(|session| session.permission_mode.as_deref()),
@@ -277,21 +278,21 @@ fn codex(
     cwd: Option<&str>,
     writer: CodexWriter,
     prompt: &str,
-) -> Result<Invocation, Refusal> {
-    resume::codex(&CodexThread { id, cwd, writer }, prompt)
+) -> Result<Invocation, ResumeRefusal> {
+    resume::codex(&ResumedThread { id, cwd, writer }, prompt)
 }
 
-fn reason_of(refusal: Refusal) -> Reason {
+fn reason_of(refusal: ResumeRefusal) -> Reason {
     match refusal {
-        Refusal::NoSessionId => Reason::SessionInvalid,
-        Refusal::Command => Reason::CommandRefused,
-        Refusal::TooLong => Reason::TooLong,
+        ResumeRefusal::NoSessionId => Reason::SessionInvalid,
+        ResumeRefusal::Command => Reason::CommandRefused,
+        ResumeRefusal::TooLong => Reason::TooLong,
     }
 }
 
 /// Logs the run in ids, words and lengths (SLV-83).
 fn log(paths: &StatePaths, reply: &Reply, result: &RunResult, begun: Instant) {
-    let mut fields: Vec<(&str, Field)> = vec![
+    let mut fields: Vec<(&str, LogValue)> = vec![
         ("program", "turnbridge run-reply".into()),
         ("reply", reply.id.as_str().into()),
         ("tool", reply.to.agent_text().into()),
@@ -306,6 +307,6 @@ fn log(paths: &StatePaths, reply: &Reply, result: &RunResult, begun: Instant) {
     fields.extend(result.code.map(|code| ("code", code.to_string().into())));
     let thread = reply.thread.as_ref();
     fields.extend(thread.map(|thread| ("thread_ts", thread.thread_ts.as_str().into())));
-    let level = if result.outcome == Outcome::Failed { "warn" } else { "info" };
+    let level = if result.outcome == RunOutcome::Failed { "warn" } else { "info" };
     write_log(&paths.daemon_log(), clock::now(), level, "a reply was run", &fields);
 }

@@ -5,13 +5,13 @@
 use std::time::{Duration, Instant};
 
 use turnbridge_core::ids::SessionKey;
-use turnbridge_core::replies::run_result::{Outcome, RunResult};
+use turnbridge_core::replies::run_result::{RunOutcome, RunResult};
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::clock;
 use turnbridge_store::paths::claude_config_dir;
 use turnbridge_store::state::session_store;
 
-use super::{LOOK_AGAIN, Runner};
+use super::{LOOK_AGAIN, ReplyRunner};
 use crate::replies::runs::{TypingPlace, is_open, place_to_type_into};
 use crate::terminals::{self, Pasted};
 
@@ -19,12 +19,12 @@ use crate::terminals::{self, Pasted};
 const SEEN_WITHIN: Duration = Duration::from_secs(15);
 const LOOK: Duration = Duration::from_millis(50);
 
-impl Runner<'_> {
+impl ReplyRunner<'_> {
     /// Returns `None` if no terminal has the session open (any more), so that it can be run.
     pub fn type_into_pane(&self, key: &SessionKey) -> Option<RunResult> {
         while is_open(self.paths, key, clock::now()) {
             if self.is_stopping() {
-                return Some(RunResult::new(Outcome::Stopped, clock::now()));
+                return Some(RunResult::new(RunOutcome::Stopped, clock::now()));
             }
             if let Some(result) = self.place(key).and_then(|place| self.paste(key, &place)) {
                 return Some(result);
@@ -55,7 +55,7 @@ impl Runner<'_> {
         // Claude's built-in commands fire no hook.
         let is_command = text.starts_with('/');
         let is_seen = is_pasted && (is_command || self.wait_until_seen(key, begun));
-        let outcome = if is_seen { Outcome::HandedOver } else { Outcome::Uncertain };
+        let outcome = if is_seen { RunOutcome::HandedOver } else { RunOutcome::Uncertain };
         Some(RunResult::new(outcome, clock::now()))
     }
 

@@ -37,7 +37,7 @@ impl Manner {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub enum Target<'a> {
+pub enum SpeechTarget<'a> {
     /// The program ends when its sound has ended.
     Play,
     /// A WAV file. [`Engine::writes_to_stdout`] returns whether the engine takes no path.
@@ -45,7 +45,7 @@ pub enum Target<'a> {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub struct Call {
+pub struct EngineCall {
     pub arguments: Vec<OsString>,
     pub stdin: String,
 }
@@ -126,7 +126,12 @@ impl Engine {
         self == Engine::PowerShell
     }
 
-    pub fn call(self, utterance: &Utterance, manner: &Manner, target: Target<'_>) -> Call {
+    pub fn call(
+        self,
+        utterance: &Utterance,
+        manner: &Manner,
+        target: SpeechTarget<'_>,
+    ) -> EngineCall {
         match self {
             Engine::Say => say(utterance, manner, target),
             Engine::SpdSay => spd_say(utterance, manner),
@@ -162,7 +167,7 @@ fn is_executable(path: &Path) -> bool {
     path.is_file()
 }
 
-fn say(utterance: &Utterance, manner: &Manner, target: Target<'_>) -> Call {
+fn say(utterance: &Utterance, manner: &Manner, target: SpeechTarget<'_>) -> EngineCall {
     let mut arguments = Vec::new();
     // Without a name `say` takes the system's voice, which seldom knows both languages.
     let voice = manner.voice(utterance.language).or(match utterance.language {
@@ -175,15 +180,15 @@ fn say(utterance: &Utterance, manner: &Manner, target: Target<'_>) -> Call {
     if let Some(rate) = manner.words_per_minute {
         arguments.extend(["-r".into(), rate.to_string().into()]);
     }
-    if let Target::Write(path) = target {
+    if let SpeechTarget::Write(path) = target {
         arguments.extend(["-o".into(), path.into()]);
         arguments.extend(["--file-format=WAVE".into(), "--data-format=LEI16@22050".into()]);
     }
     arguments.extend(["-f".into(), "-".into()]);
-    Call { arguments, stdin: utterance.text.clone() }
+    EngineCall { arguments, stdin: utterance.text.clone() }
 }
 
-fn spd_say(utterance: &Utterance, manner: &Manner) -> Call {
+fn spd_say(utterance: &Utterance, manner: &Manner) -> EngineCall {
     let mut arguments: Vec<OsString> = vec!["-l".into(), code(utterance.language).into()];
     if let Some(voice) = manner.voice(utterance.language) {
         arguments.extend(["-y".into(), voice.into()]);
@@ -194,23 +199,23 @@ fn spd_say(utterance: &Utterance, manner: &Manner) -> Call {
     // Without this option the program ends immediately, and the end of the sound is unknown.
     arguments.push("--wait".into());
     arguments.extend(["--".into(), utterance.text.as_str().into()]);
-    Call { arguments, stdin: String::new() }
+    EngineCall { arguments, stdin: String::new() }
 }
 
-fn espeak_ng(utterance: &Utterance, manner: &Manner, target: Target<'_>) -> Call {
+fn espeak_ng(utterance: &Utterance, manner: &Manner, target: SpeechTarget<'_>) -> EngineCall {
     let voice = manner.voice(utterance.language).unwrap_or(code(utterance.language));
     let mut arguments: Vec<OsString> = vec!["-v".into(), voice.into()];
     if let Some(rate) = manner.words_per_minute {
         arguments.extend(["-s".into(), rate.to_string().into()]);
     }
-    if let Target::Write(path) = target {
+    if let SpeechTarget::Write(path) = target {
         arguments.extend(["-w".into(), path.into()]);
     }
     arguments.push("--stdin".into());
-    Call { arguments, stdin: utterance.text.clone() }
+    EngineCall { arguments, stdin: utterance.text.clone() }
 }
 
-fn power_shell(utterance: &Utterance, manner: &Manner, target: Target<'_>) -> Call {
+fn power_shell(utterance: &Utterance, manner: &Manner, target: SpeechTarget<'_>) -> EngineCall {
     let culture = match utterance.language {
         Language::Japanese => "ja-JP",
         Language::English => "en-US",
@@ -218,10 +223,10 @@ fn power_shell(utterance: &Utterance, manner: &Manner, target: Target<'_>) -> Ca
     let voice = manner.voice(utterance.language).unwrap_or_default();
     let rate = manner.words_per_minute.map(|rate| power_shell_rate(rate).to_string());
     let rate = rate.unwrap_or_default();
-    let target = if matches!(target, Target::Write(_)) { "write" } else { "play" };
+    let target = if matches!(target, SpeechTarget::Write(_)) { "write" } else { "play" };
     let arguments = ["-NoProfile", "-NonInteractive", "-Command", POWERSHELL_SCRIPT];
     let stdin = format!("{culture}\n{voice}\n{rate}\n{target}\n{}", utterance.text);
-    Call { arguments: arguments.map(OsString::from).to_vec(), stdin }
+    EngineCall { arguments: arguments.map(OsString::from).to_vec(), stdin }
 }
 
 pub fn code(language: Language) -> &'static str {

@@ -1,7 +1,7 @@
 use super::*;
 
 /// Returns the arguments in one line, then the text for stdin.
-fn shown(engine: Engine, language: Language, manner: &Manner, target: Target<'_>) -> String {
+fn shown(engine: Engine, language: Language, manner: &Manner, target: SpeechTarget<'_>) -> String {
     let utterance = Utterance { language, text: "-x $(id) 'q'".to_owned() };
     let call = engine.call(&utterance, manner, target);
     let arguments: Vec<_> = call
@@ -20,10 +20,10 @@ fn all(engine: Engine) -> String {
         ..Manner::default()
     };
     let file = Path::new("out.wav");
-    let mut text = shown(engine, Language::Japanese, &plain, Target::Play)
-        + &shown(engine, Language::English, &chosen, Target::Play);
+    let mut text = shown(engine, Language::Japanese, &plain, SpeechTarget::Play)
+        + &shown(engine, Language::English, &chosen, SpeechTarget::Play);
     if engine.can_write() {
-        text += &shown(engine, Language::English, &plain, Target::Write(file));
+        text += &shown(engine, Language::English, &plain, SpeechTarget::Write(file));
     }
     text
 }

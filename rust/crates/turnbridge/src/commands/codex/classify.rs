@@ -13,7 +13,7 @@ use crate::output;
 ///
 /// `tui`, when it may stay in the terminal as Codex's own interface; else `other`.
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct CodexClassifyArgs {
     /// Print JSON: `tui`, `subcommand`, `session_id`
     #[arg(long)]
     json: bool,
@@ -22,7 +22,7 @@ pub struct Arguments {
     argv: Vec<String>,
 }
 
-pub fn run(arguments: &Arguments) -> Result<()> {
+pub fn run(arguments: &CodexClassifyArgs) -> Result<()> {
     let argv: Vec<_> = arguments.argv.iter().map(String::as_str).collect();
     // What is not Codex at all starts no interface of Codex (KT-59).
     let launch = classify(&argv).unwrap_or_default();

@@ -10,22 +10,22 @@ use clap::{Args, Subcommand};
 
 /// Show what Turnbridge makes of Codex's files, or have Codex call it
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct CodexArgs {
     #[command(subcommand)]
-    command: Command,
+    command: CodexAction,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
-    State(state::Arguments),
-    Classify(classify::Arguments),
-    Notify(notify::Arguments),
+enum CodexAction {
+    State(state::CodexStateArgs),
+    Classify(classify::CodexClassifyArgs),
+    Notify(notify::CodexNotifyArgs),
 }
 
-pub fn run(arguments: &Arguments) -> Result<()> {
+pub fn run(arguments: &CodexArgs) -> Result<()> {
     match &arguments.command {
-        Command::State(arguments) => state::run(arguments),
-        Command::Classify(arguments) => classify::run(arguments),
-        Command::Notify(arguments) => notify::run(arguments),
+        CodexAction::State(arguments) => state::run(arguments),
+        CodexAction::Classify(arguments) => classify::run(arguments),
+        CodexAction::Notify(arguments) => notify::run(arguments),
     }
 }

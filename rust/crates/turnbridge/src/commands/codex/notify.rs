@@ -2,11 +2,11 @@
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use turnbridge_config::codex_notify::{Mode, Status};
+use turnbridge_config::codex_notify::{NotifyKeyStatus, NotifyMode};
 use turnbridge_system::registration::codex_notify;
-use turnbridge_system::wsl::Target;
+use turnbridge_system::wsl::WslTarget;
 
-use crate::commands::place::Place;
+use crate::commands::place::PlaceArgs;
 use crate::consent::{Consent, say};
 use crate::register;
 
@@ -15,18 +15,18 @@ use crate::register;
 /// Changes the key `notify` of Codex's `config.toml` and nothing else. Without a command: `status`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub struct Arguments {
+pub struct CodexNotifyArgs {
     #[command(subcommand)]
-    action: Option<Action>,
+    action: Option<CodexNotifyAction>,
     #[command(flatten)]
-    place: Place,
+    place: PlaceArgs,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum CodexNotifyAction {
     /// Set `notify`, or bring ours up to date
     ///
     /// Shows what will change and asks. The first change leaves `config.toml.bak`.
@@ -40,55 +40,57 @@ enum Action {
         #[arg(long, conflicts_with = "chain")]
         replace: bool,
         #[command(flatten)]
-        place: Place,
+        place: PlaceArgs,
     },
     /// Take ours out; what was there before comes back
     Remove {
         #[command(flatten)]
         consent: Consent,
         #[command(flatten)]
-        place: Place,
+        place: PlaceArgs,
     },
     /// Show which program Codex runs
     Status {
         #[command(flatten)]
-        place: Place,
+        place: PlaceArgs,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
 }
 
-pub fn run(arguments: &Arguments) -> Result<()> {
+pub fn run(arguments: &CodexNotifyArgs) -> Result<()> {
     match &arguments.action {
         None => show(&arguments.place.target()?, arguments.json),
-        Some(Action::Status { place, json }) => show(&place.target()?, *json),
-        Some(Action::Apply { consent, chain, replace, place }) => {
+        Some(CodexNotifyAction::Status { place, json }) => show(&place.target()?, *json),
+        Some(CodexNotifyAction::Apply { consent, chain, replace, place }) => {
             let mode = match (chain, replace) {
-                (true, _) => Mode::Chain,
-                (_, true) => Mode::Replace,
-                _ => Mode::LeaveExisting,
+                (true, _) => NotifyMode::Chain,
+                (_, true) => NotifyMode::Replace,
+                _ => NotifyMode::LeaveExisting,
             };
             register::apply_notify(*consent, &place.target()?, mode)
         }
-        Some(Action::Remove { consent, place }) => {
+        Some(CodexNotifyAction::Remove { consent, place }) => {
             register::remove_notify(*consent, &place.target()?)
         }
     }
 }
 
-fn show(target: &Target, as_json: bool) -> Result<()> {
+fn show(target: &WslTarget, as_json: bool) -> Result<()> {
     let status = codex_notify::status(target)?;
     if as_json {
         return say(&status.to_json().to_string());
     }
     let path = status.path.display();
     say(&match &status.found {
-        Status::Absent => format!("`{path}` has no `notify`"),
-        Status::Registered => format!("Codex calls Turnbridge (`{path}`)"),
-        Status::Outdated(old) => format!("Codex calls another Turnbridge: `{}`", old.join(" ")),
-        Status::Foreign(other) => format!("Codex calls `{}`", other.join(" ")),
-        Status::Unusable => format!("`notify` in `{path}` is no list of words"),
+        NotifyKeyStatus::Absent => format!("`{path}` has no `notify`"),
+        NotifyKeyStatus::Registered => format!("Codex calls Turnbridge (`{path}`)"),
+        NotifyKeyStatus::Outdated(old) => {
+            format!("Codex calls another Turnbridge: `{}`", old.join(" "))
+        }
+        NotifyKeyStatus::Foreign(other) => format!("Codex calls `{}`", other.join(" ")),
+        NotifyKeyStatus::Unusable => format!("`notify` in `{path}` is no list of words"),
     })?;
     match status.chained {
         Some(chain) => say(&format!("and behind it `{}`", chain.join(" "))),

@@ -18,7 +18,7 @@ use crate::output;
 /// has happened. An approval on the screen leaves no trace in the file: that is `working`. A turn
 /// that a killed Codex has left open is `stopped` once another Codex has the thread open.
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct CodexStateArgs {
     /// A rollout file, or a thread's id
     #[arg(value_name = "FILE|THREAD-ID")]
     thread: PathBuf,
@@ -30,7 +30,7 @@ pub struct Arguments {
     trace: bool,
 }
 
-pub fn run(arguments: &Arguments) -> Result<()> {
+pub fn run(arguments: &CodexStateArgs) -> Result<()> {
     let path = find_rollout(&arguments.thread)?;
     let mut out = output::buffered_stdout();
     let thread = CodexThread::read(path, |line| {

@@ -7,9 +7,9 @@ use anyhow::Result;
 use clap::{Args, Subcommand, ValueEnum};
 use turnbridge_core::agents::claude::settings_edit::{Form, Registration};
 use turnbridge_system::registration::claude_hooks;
-use turnbridge_system::wsl::Target;
+use turnbridge_system::wsl::WslTarget;
 
-use super::place::Place;
+use super::place::PlaceArgs;
 use crate::config;
 use crate::consent::Consent;
 use crate::failure::note;
@@ -20,18 +20,18 @@ use crate::register;
 /// Not needed with the plugin. With both, every event counts once. Without a command: `status`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub struct Arguments {
+pub struct HooksArgs {
     #[command(subcommand)]
-    action: Option<Action>,
+    action: Option<HooksAction>,
     #[command(flatten)]
-    place: Place,
+    place: PlaceArgs,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum HooksAction {
     /// Add our hooks to `settings.json`, or bring them up to date
     ///
     /// Shows what will change and asks. Hooks of your own stay as they are. The first change leaves
@@ -40,23 +40,23 @@ enum Action {
         #[command(flatten)]
         consent: Consent,
         #[command(flatten)]
-        wanted: Wanted,
+        wanted: HooksApplyArgs,
         #[command(flatten)]
-        place: Place,
+        place: PlaceArgs,
     },
     /// Take our hooks out of `settings.json`; everything else stays
     Remove {
         #[command(flatten)]
         consent: Consent,
         #[command(flatten)]
-        place: Place,
+        place: PlaceArgs,
     },
     /// Show for each event whether our hook is registered
     Status {
         #[command(flatten)]
-        wanted: Wanted,
+        wanted: HooksApplyArgs,
         #[command(flatten)]
-        place: Place,
+        place: PlaceArgs,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -66,12 +66,12 @@ enum Action {
         #[command(flatten)]
         consent: Consent,
         #[command(flatten)]
-        place: Place,
+        place: PlaceArgs,
     },
 }
 
 #[derive(Debug, Clone, Copy, Default, Args)]
-struct Wanted {
+struct HooksApplyArgs {
     /// Hold a turn until the agent has spoken; the settings alone bring no way to speak
     #[arg(long)]
     gate: bool,
@@ -88,31 +88,31 @@ enum FormName {
     Shell,
 }
 
-impl Wanted {
-    fn registration(self, target: &Target) -> Result<Registration> {
+impl HooksApplyArgs {
+    fn registration(self, target: &WslTarget) -> Result<Registration> {
         let form = self.form.map(|form| match form {
             FormName::Exec => Form::Exec,
             FormName::Shell => Form::Shell,
         });
-        let wanted = claude_hooks::Wanted { gate: self.gate, form };
+        let wanted = claude_hooks::WantedHooks { gate: self.gate, form };
         wanted.registration(target, &config::read_or_default(), note)
     }
 }
 
-pub fn run(arguments: &Arguments) -> Result<()> {
+pub fn run(arguments: &HooksArgs) -> Result<()> {
     match &arguments.action {
-        None => status::run(&arguments.place.target()?, Wanted::default(), arguments.json),
-        Some(Action::Status { wanted, place, json }) => {
+        None => status::run(&arguments.place.target()?, HooksApplyArgs::default(), arguments.json),
+        Some(HooksAction::Status { wanted, place, json }) => {
             status::run(&place.target()?, *wanted, *json)
         }
-        Some(Action::Apply { consent, wanted, place }) => {
+        Some(HooksAction::Apply { consent, wanted, place }) => {
             let target = place.target()?;
             register::apply_hooks(*consent, &target, &wanted.registration(&target)?).map(drop)
         }
-        Some(Action::Remove { consent, place }) => {
+        Some(HooksAction::Remove { consent, place }) => {
             register::remove_hooks(*consent, &place.target()?)
         }
-        Some(Action::Restore { consent, place }) => {
+        Some(HooksAction::Restore { consent, place }) => {
             register::restore_hooks(*consent, &place.target()?)
         }
     }

@@ -2,13 +2,13 @@
 
 use anyhow::Result;
 use turnbridge_system::registration::claude_hooks::{self, word};
-use turnbridge_system::wsl::Target;
+use turnbridge_system::wsl::WslTarget;
 
-use super::Wanted;
+use super::HooksApplyArgs;
 use crate::consent::say;
 use crate::failure::note;
 
-pub fn run(target: &Target, wanted: Wanted, as_json: bool) -> Result<()> {
+pub fn run(target: &WslTarget, wanted: HooksApplyArgs, as_json: bool) -> Result<()> {
     let status = claude_hooks::status(target, &wanted.registration(target)?)?;
     if as_json {
         return say(&status.to_json().to_string());

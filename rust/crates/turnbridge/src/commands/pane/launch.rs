@@ -15,7 +15,7 @@ use super::PaneArgument;
 /// Whatever the pane showed before is stopped. Command lines that start neither `claude` nor `codex`
 /// change nothing.
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct PaneLaunchArgs {
     #[command(flatten)]
     pane: PaneArgument,
     /// Where it starts; else here
@@ -25,8 +25,8 @@ pub struct Arguments {
     #[arg(long, value_name = "TEXT", conflicts_with = "argv", allow_hyphen_values = true)]
     line: Option<String>,
     /// How that line is quoted
-    #[arg(long, value_enum, default_value_t = Syntax::Posix, requires = "line")]
-    syntax: Syntax,
+    #[arg(long, value_enum, default_value_t = SyntaxName::Posix, requires = "line")]
+    syntax: SyntaxName,
     /// The agent's program and its arguments
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, required_unless_present = "line")]
     argv: Vec<String>,
@@ -36,13 +36,13 @@ pub struct Arguments {
 const LONGEST_LINE: u64 = 1 << 20;
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Syntax {
+enum SyntaxName {
     Posix,
     #[value(name = "powershell")]
     PowerShell,
 }
 
-pub fn run(arguments: &Arguments) -> Result<()> {
+pub fn run(arguments: &PaneLaunchArgs) -> Result<()> {
     let agents = match &arguments.line {
         Some(line) if line == "-" => agents_in(&read_line()?, arguments.syntax.into()),
         Some(line) => agents_in(line, arguments.syntax.into()),
@@ -56,7 +56,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     let paths = super::super::state_paths()?;
     let registry = super::registry(&paths);
-    let host = super::surroundings();
+    let host = super::pane_environment();
     let pane = arguments.pane.find(registry, &host)?;
     let here = std::env::current_dir().unwrap_or_default();
     let cwd = arguments.cwd.as_ref().map_or_else(|| here.clone(), |cwd| here.join(cwd));
@@ -70,11 +70,11 @@ fn read_line() -> Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-impl From<Syntax> for command_line::Syntax {
-    fn from(syntax: Syntax) -> command_line::Syntax {
+impl From<SyntaxName> for command_line::ShellSyntax {
+    fn from(syntax: SyntaxName) -> command_line::ShellSyntax {
         match syntax {
-            Syntax::Posix => command_line::Syntax::Posix,
-            Syntax::PowerShell => command_line::Syntax::PowerShell,
+            SyntaxName::Posix => command_line::ShellSyntax::Posix,
+            SyntaxName::PowerShell => command_line::ShellSyntax::PowerShell,
         }
     }
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use turnbridge_core::ids::{Agent, SessionId};
 use turnbridge_core::session::{Session, State};
 use turnbridge_core::terminals::pane_id::PaneId;
-use turnbridge_core::terminals::panes::{Launched, Panes};
+use turnbridge_core::terminals::panes::{LastLaunch, Panes};
 use turnbridge_store::clock;
 use turnbridge_system::observe::current_sessions::all_sessions;
 
@@ -16,14 +16,14 @@ use crate::output;
 
 /// List the panes that show a session
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct PaneListArgs {
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Debug, Serialize)]
-struct Row {
+struct PaneRow {
     pane: String,
     #[serde(rename = "tool")]
     agent: &'static str,
@@ -38,7 +38,7 @@ struct Row {
     output_stopped_at: Option<String>,
 }
 
-pub fn run(arguments: &Arguments) -> Result<()> {
+pub fn run(arguments: &PaneListArgs) -> Result<()> {
     let paths = super::super::state_paths()?;
     let panes = super::registry(&paths).settled()?;
     let rows = rows(&panes, &all_sessions(&paths, clock::now())?);
@@ -71,8 +71,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-fn rows(panes: &Panes, sessions: &[Session]) -> Vec<Row> {
-    let mut rows: Vec<Row> = panes
+fn rows(panes: &Panes, sessions: &[Session]) -> Vec<PaneRow> {
+    let mut rows: Vec<PaneRow> = panes
         .bindings(sessions)
         .iter()
         .map(|binding| {
@@ -97,10 +97,10 @@ fn row(
     agent: Agent,
     panes: &Panes,
     session: Option<(&SessionId, Option<State>)>,
-) -> Row {
+) -> PaneRow {
     let launched = panes.launches.get(pane);
-    let stopped_at = launched.and_then(|launched: &Launched| launched.output_stopped_at);
-    Row {
+    let stopped_at = launched.and_then(|launched: &LastLaunch| launched.output_stopped_at);
+    PaneRow {
         pane: pane.to_string(),
         agent: agent.as_str(),
         session_id: session.map(|(id, _)| id.to_string()),

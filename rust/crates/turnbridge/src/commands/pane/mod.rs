@@ -10,10 +10,10 @@ use anyhow::Result;
 use clap::{Args, Subcommand};
 use turnbridge_config::codex_homes::codex_homes;
 use turnbridge_core::ids::Agent;
-use turnbridge_core::session::Host;
+use turnbridge_core::session::RunEnvironment;
 use turnbridge_core::session::event::PaneEnd;
 use turnbridge_core::terminals::pane_id::PaneId;
-use turnbridge_hooks::surroundings;
+use turnbridge_hooks::run_environment;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_system::panes::Registry;
 
@@ -24,14 +24,14 @@ use crate::failure::note;
 ///
 /// Shells call most of these by themselves: see `turnbridge shell-init --help` and docs/panes.md.
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct PaneArgs {
     #[command(subcommand)]
-    action: Action,
+    action: PaneAction,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
-    Launch(launch::Arguments),
+enum PaneAction {
+    Launch(launch::PaneLaunchArgs),
     /// Tell that the shell's prompt is back: what the pane showed is stopped
     Prompt {
         #[command(flatten)]
@@ -46,8 +46,8 @@ enum Action {
         #[command(flatten)]
         pane: PaneArgument,
     },
-    List(list::Arguments),
-    Scan(scan::Arguments),
+    List(list::PaneListArgs),
+    Scan(scan::PaneScanArgs),
 }
 
 #[derive(Debug, Args)]
@@ -58,31 +58,31 @@ struct PaneArgument {
     pane: Option<String>,
 }
 
-pub fn run(arguments: &Arguments) -> Result<()> {
+pub fn run(arguments: &PaneArgs) -> Result<()> {
     match &arguments.action {
-        Action::Launch(arguments) => launch::run(arguments),
-        Action::Prompt { pane, cwd: _ } => leave(pane, PaneEnd::PromptReturned),
-        Action::Close { pane } => leave(pane, PaneEnd::Closed),
-        Action::List(arguments) => list::run(arguments),
-        Action::Scan(arguments) => scan::run(arguments),
+        PaneAction::Launch(arguments) => launch::run(arguments),
+        PaneAction::Prompt { pane, cwd: _ } => leave(pane, PaneEnd::PromptReturned),
+        PaneAction::Close { pane } => leave(pane, PaneEnd::Closed),
+        PaneAction::List(arguments) => list::run(arguments),
+        PaneAction::Scan(arguments) => scan::run(arguments),
     }
 }
 
 fn leave(pane: &PaneArgument, why: PaneEnd) -> Result<()> {
     let paths = super::state_paths()?;
     let registry = registry(&paths);
-    registry.leave(&pane.find(registry, &surroundings())?, why)
+    registry.leave(&pane.find(registry, &pane_environment())?, why)
 }
 
 /// For whoever starts an agent in this very terminal.
 pub fn record(agent: Agent, argv: &[&str]) -> Result<()> {
     let paths = super::state_paths()?;
-    registry(&paths).launch_here(agent, argv, &surroundings())
+    registry(&paths).launch_here(agent, argv, &pane_environment())
 }
 
 /// What a hook would find around it, were it called here.
-fn surroundings() -> Host {
-    surroundings::host("launch", std::env::vars_os())
+fn pane_environment() -> RunEnvironment {
+    run_environment::run_environment("launch", std::env::vars_os())
 }
 
 fn registry(paths: &StatePaths) -> Registry<'_> {
@@ -91,7 +91,7 @@ fn registry(paths: &StatePaths) -> Registry<'_> {
 }
 
 impl PaneArgument {
-    fn find(&self, registry: Registry<'_>, host: &Host) -> Result<PaneId> {
+    fn find(&self, registry: Registry<'_>, host: &RunEnvironment) -> Result<PaneId> {
         registry.find(self.pane.as_deref(), host)
     }
 }

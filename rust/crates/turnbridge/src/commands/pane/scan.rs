@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Args;
 use serde_json::{Value, json};
-use turnbridge_core::terminals::osc_scan::Seen;
+use turnbridge_core::terminals::osc_scan::OscEvent;
 use turnbridge_core::terminals::pane_id::PaneId;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_system::panes::follow_output;
@@ -21,7 +21,7 @@ use crate::output;
 /// 9;9), `prompt` (OSC 133;A, or a folder that was told), `title`, `output_stopped` and
 /// `output_resumed`.
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct PaneScanArgs {
     #[command(flatten)]
     pane: PaneArgument,
     /// Print JSON, as it does without this
@@ -42,10 +42,10 @@ fn seconds(text: &str) -> Result<f64, String> {
     is_sound.then_some(seconds).ok_or_else(|| "between 0.01 and 86400 seconds".to_owned())
 }
 
-pub fn run(arguments: &Arguments) -> Result<()> {
+pub fn run(arguments: &PaneScanArgs) -> Result<()> {
     let paths = super::super::state_paths()?;
     let registry = super::registry(&paths);
-    let pane = match arguments.pane.find(registry, &super::surroundings()) {
+    let pane = match arguments.pane.find(registry, &super::pane_environment()) {
         Ok(pane) => Some(pane),
         // A name is needed only for doing something.
         Err(_) if !arguments.act && arguments.pane.pane.is_none() => None,
@@ -56,15 +56,15 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     follow_output(std::io::stdin(), quiet, acting, |seen, now| print(seen, pane.as_ref(), now))
 }
 
-fn print(seen: &Seen, pane: Option<&PaneId>, now: Timestamp) -> Result<()> {
+fn print(seen: &OscEvent, pane: Option<&PaneId>, now: Timestamp) -> Result<()> {
     let mut line = match seen {
-        Seen::Cwd { path, host } => json!({"event": "cwd", "path": path, "host": host}),
-        Seen::PromptReturned => json!({"event": "prompt"}),
-        Seen::Title(title) => json!({"event": "title", "title": title}),
-        Seen::OutputStopped { last_at } => {
+        OscEvent::Cwd { path, host } => json!({"event": "cwd", "path": path, "host": host}),
+        OscEvent::PromptReturned => json!({"event": "prompt"}),
+        OscEvent::Title(title) => json!({"event": "title", "title": title}),
+        OscEvent::OutputStopped { last_at } => {
             json!({"event": "output_stopped", "last_output_at": last_at.to_string()})
         }
-        Seen::OutputResumed => json!({"event": "output_resumed"}),
+        OscEvent::OutputResumed => json!({"event": "output_resumed"}),
     };
     line["version"] = json!(1);
     line["at"] = Value::String(now.to_string());

@@ -7,7 +7,7 @@ use anyhow::Result;
 use turnbridge_system::wsl::{Distribution, Distributions, is_one_of};
 
 use crate::config;
-use crate::consent::{Answer, Consent, say};
+use crate::consent::{Consent, ConsentAnswer, say};
 use crate::failure::{hinted, note};
 
 pub fn run(names: &[String], consent: Consent) -> Result<()> {
@@ -30,9 +30,9 @@ pub fn run(names: &[String], consent: Consent) -> Result<()> {
     let before: String = homes.iter().map(|home| line(&home.display().to_string())).collect();
     let after = missing.iter().fold(before.clone(), |lines, home| lines + &line(home));
     match consent.ask(&path, Some(&before), Some(&after))? {
-        Answer::No => Ok(()),
-        Answer::NothingToDo => say(&format!("`{}` is as it should be", path.display())),
-        Answer::Yes => {
+        ConsentAnswer::No => Ok(()),
+        ConsentAnswer::NothingToDo => say(&format!("`{}` is as it should be", path.display())),
+        ConsentAnswer::Yes => {
             config::extend("codex", "homes", &missing)?;
             say(&format!("changed `{}`", path.display()))?;
             say("a daemon that runs already takes it up when it is started anew")

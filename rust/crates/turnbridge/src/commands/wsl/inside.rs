@@ -3,12 +3,12 @@
 use anyhow::Result;
 use serde_json::json;
 use turnbridge_system::speech::{Manner, Speaker};
-use turnbridge_system::wsl::Inside;
+use turnbridge_system::wsl::InsideWsl;
 use turnbridge_system::wsl::wslenv;
 
 use crate::consent::say;
 
-pub fn run(inside: &Inside, as_json: bool) -> Result<()> {
+pub fn run(inside: &InsideWsl, as_json: bool) -> Result<()> {
     let speaker = Speaker::usual(&Manner::default());
     if as_json {
         let engine = speaker.map(

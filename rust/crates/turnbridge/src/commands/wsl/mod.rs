@@ -19,16 +19,16 @@ use crate::failure::hinted;
 /// Without a command: `status`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub struct Arguments {
+pub struct WslArgs {
     #[command(subcommand)]
-    action: Option<Action>,
+    action: Option<WslAction>,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum WslAction {
     /// Show the distributions, or the one that this is. Starts none
     Status {
         /// Print JSON
@@ -51,12 +51,12 @@ enum Action {
     },
 }
 
-pub fn run(arguments: &Arguments) -> Result<()> {
+pub fn run(arguments: &WslArgs) -> Result<()> {
     match &arguments.action {
         None => show(arguments.json),
-        Some(Action::Status { json }) => show(*json),
-        Some(Action::Wslenv) => say(&wslenv()),
-        Some(Action::CodexHomes { names, consent }) => codex_homes::run(names, *consent),
+        Some(WslAction::Status { json }) => show(*json),
+        Some(WslAction::Wslenv) => say(&wslenv()),
+        Some(WslAction::CodexHomes { names, consent }) => codex_homes::run(names, *consent),
     }
 }
 

@@ -4,7 +4,7 @@ use anyhow::Result;
 use serde_json::{Value, json};
 use turnbridge_core::system::wsl::DistributionName;
 use turnbridge_system::wsl::wslenv;
-use turnbridge_system::wsl::{State, Survey};
+use turnbridge_system::wsl::{DistributionState, Survey};
 
 use crate::config;
 use crate::consent::say;
@@ -33,11 +33,13 @@ pub fn run(as_json: bool) -> Result<()> {
     say(&format!("  {}", wslenv()))
 }
 
-fn show(name: &DistributionName, state: &State) -> Result<()> {
+fn show(name: &DistributionName, state: &DistributionState) -> Result<()> {
     let report = match state {
-        State::Stopped => return say(&format!("{name}: stopped, and not started to look into it")),
-        State::Running(Err(error)) => return say(&format!("{name}: {error:#}")),
-        State::Running(Ok(report)) => report,
+        DistributionState::Stopped => {
+            return say(&format!("{name}: stopped, and not started to look into it"));
+        }
+        DistributionState::Running(Err(error)) => return say(&format!("{name}: {error:#}")),
+        DistributionState::Running(Ok(report)) => report,
     };
     say(&format!("{name}: running, home `{}`", report.home))?;
     say(&match &report.turnbridge {
@@ -59,13 +61,13 @@ fn show(name: &DistributionName, state: &State) -> Result<()> {
     })
 }
 
-fn to_json(name: &DistributionName, state: &State) -> Value {
+fn to_json(name: &DistributionName, state: &DistributionState) -> Value {
     match state {
-        State::Stopped => json!({"name": name.as_str(), "running": false}),
-        State::Running(Err(error)) => {
+        DistributionState::Stopped => json!({"name": name.as_str(), "running": false}),
+        DistributionState::Running(Err(error)) => {
             json!({"name": name.as_str(), "running": true, "problem": format!("{error:#}")})
         }
-        State::Running(Ok(report)) => json!({
+        DistributionState::Running(Ok(report)) => json!({
             "name": name.as_str(),
             "running": true,
             "home": report.home,

@@ -11,9 +11,9 @@ const ERASE: [u8; 2] = [0x08, 0x7f];
 const KILL_LINE: u8 = 0x15;
 
 /// The terminal's former settings.
-struct Shown(Termios);
+struct EchoGuard(Termios);
 
-impl Drop for Shown {
+impl Drop for EchoGuard {
     fn drop(&mut self) {
         // An error cannot be reported here.
         let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.0);
@@ -24,7 +24,7 @@ pub fn read() -> io::Result<String> {
     let before = tcgetattr(io::stdin())?;
     let mut hidden = before.clone();
     hidden.local_modes -= LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG;
-    let _shown = Shown(before);
+    let _shown = EchoGuard(before);
     tcsetattr(io::stdin(), OptionalActions::Now, &hidden)?;
     line_of(io::stdin().lock())
 }

@@ -7,9 +7,9 @@ use windows_sys::Win32::Foundation::HANDLE;
 use windows_sys::Win32::System::Console::{ENABLE_ECHO_INPUT, GetConsoleMode, SetConsoleMode};
 
 /// The console's former mode.
-struct Shown(HANDLE, u32);
+struct EchoGuard(HANDLE, u32);
 
-impl Drop for Shown {
+impl Drop for EchoGuard {
     fn drop(&mut self) {
         // SAFETY: plain call with a handle that lives as long as the process.
         unsafe { SetConsoleMode(self.0, self.1) };
@@ -23,7 +23,7 @@ pub fn read() -> io::Result<String> {
     if unsafe { GetConsoleMode(console, &mut mode) } == 0 {
         return Err(io::Error::last_os_error());
     }
-    let _shown = Shown(console, mode);
+    let _shown = EchoGuard(console, mode);
     // SAFETY: as above.
     if unsafe { SetConsoleMode(console, mode & !ENABLE_ECHO_INPUT) } == 0 {
         return Err(io::Error::last_os_error());

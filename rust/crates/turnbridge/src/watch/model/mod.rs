@@ -1,5 +1,5 @@
 //! The state of the view and its changes by keys. Pure: sessions, turns and keys go in, effects
-//! come out (`Effect`); files, terminal and clock are in `run`.
+//! come out (`WatchEffect`); files, terminal and clock are in `run`.
 //!
 //! The selection is a session, not a row: rows move while sessions change, and a reply must not
 //! reach another session that has moved below the cursor.
@@ -13,7 +13,7 @@ use turnbridge_core::session::turn_record::TurnRecord;
 use turnbridge_core::session::{Session, State};
 use turnbridge_core::terminals::panes::{PaneView, Panes};
 use turnbridge_core::timestamp::Timestamp;
-use turnbridge_system::observe::session_follower::Change;
+use turnbridge_system::observe::session_follower::SessionChange;
 use turnbridge_system::resume_command::ResumeCommand;
 
 use super::filter::Filter;
@@ -27,14 +27,14 @@ const PAGE: usize = 10;
 pub const BLINK: Duration = Duration::from_millis(500);
 
 #[derive(Debug, Default)]
-pub struct Model {
+pub struct WatchModel {
     sessions: BTreeMap<SessionKey, Session>,
     /// The visible sessions, from the top.
     visible: Vec<SessionKey>,
     chosen: Option<SessionKey>,
-    shown: Shown,
+    shown: SessionFilter,
     filter: Filter,
-    mode: Mode,
+    mode: WatchMode,
     message: Option<String>,
     turns: Option<(SessionKey, Vec<TurnRecord>)>,
     panes: Panes,
@@ -43,14 +43,14 @@ pub struct Model {
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Shown {
+pub enum SessionFilter {
     #[default]
     Live,
     All,
 }
 
 #[derive(Debug, Default)]
-pub enum Mode {
+pub enum WatchMode {
     #[default]
     List,
     Filter,
@@ -63,7 +63,7 @@ pub enum Mode {
 
 /// An action for the loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Effect {
+pub enum WatchEffect {
     Quit,
     Focus(SessionKey),
     Reply {
@@ -75,16 +75,16 @@ pub enum Effect {
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct SessionCounts {
     pub waiting: usize,
     pub working: usize,
     pub completed: usize,
     pub stopped: usize,
 }
 
-impl Model {
-    pub fn new(shown: Shown) -> Model {
-        Model { shown, ..Model::default() }
+impl WatchModel {
+    pub fn new(shown: SessionFilter) -> WatchModel {
+        WatchModel { shown, ..WatchModel::default() }
     }
 
     /// Sets the panes. Returns whether they have changed.
@@ -98,17 +98,17 @@ impl Model {
         self.panes.view_of(session)
     }
 
-    pub fn apply(&mut self, changes: Vec<Change>) {
+    pub fn apply(&mut self, changes: Vec<SessionChange>) {
         if changes.is_empty() {
             return;
         }
         for change in changes {
             match change {
-                Change::Session(session) => {
+                SessionChange::Session(session) => {
                     let session = *session;
                     self.sessions.insert(session.key.clone(), session);
                 }
-                Change::Removed(key) => {
+                SessionChange::Removed(key) => {
                     self.sessions.remove(&key);
                 }
             }
@@ -130,20 +130,20 @@ impl Model {
         self.scroll = scroll;
     }
 
-    pub fn press(&mut self, key: Key) -> Option<Effect> {
+    pub fn press(&mut self, key: Key) -> Option<WatchEffect> {
         self.message = None;
         if key == Key::Quit {
-            return Some(Effect::Quit);
+            return Some(WatchEffect::Quit);
         }
         match self.mode {
-            Mode::List => self.press_in_list(key),
-            Mode::Filter => {
+            WatchMode::List => self.press_in_list(key),
+            WatchMode::Filter => {
                 self.press_in_filter(key);
                 None
             }
-            Mode::Reply { .. } => self.press_in_reply(key),
-            Mode::Help => {
-                self.mode = Mode::List;
+            WatchMode::Reply { .. } => self.press_in_reply(key),
+            WatchMode::Help => {
+                self.mode = WatchMode::List;
                 None
             }
         }
@@ -153,17 +153,17 @@ impl Model {
     pub fn paste(&mut self, text: &str) {
         self.message = None;
         match &mut self.mode {
-            Mode::Reply { text: reply, .. } => reply.insert(text),
-            Mode::Filter => {
+            WatchMode::Reply { text: reply, .. } => reply.insert(text),
+            WatchMode::Filter => {
                 let line = text.lines().next().unwrap_or_default();
                 line.chars().for_each(|character| self.filter.push(character));
                 self.arrange();
             }
-            Mode::List | Mode::Help => {}
+            WatchMode::List | WatchMode::Help => {}
         }
     }
 
-    fn press_in_list(&mut self, key: Key) -> Option<Effect> {
+    fn press_in_list(&mut self, key: Key) -> Option<WatchEffect> {
         match key {
             Key::Down | Key::Character('j') => self.step(1),
             Key::Up | Key::Character('k') => self.step(-1),
@@ -171,22 +171,22 @@ impl Model {
             Key::End | Key::Character('G') => self.choose_row(usize::MAX),
             Key::PageDown | Key::Character(' ') => self.scroll = self.scroll.saturating_add(PAGE),
             Key::PageUp => self.scroll = self.scroll.saturating_sub(PAGE),
-            Key::Character('/') => self.mode = Mode::Filter,
+            Key::Character('/') => self.mode = WatchMode::Filter,
             Key::Character('a') => {
                 self.shown = match self.shown {
-                    Shown::Live => Shown::All,
-                    Shown::All => Shown::Live,
+                    SessionFilter::Live => SessionFilter::All,
+                    SessionFilter::All => SessionFilter::Live,
                 };
                 self.arrange();
             }
-            Key::Character('?') => self.mode = Mode::Help,
-            Key::Character('q') => return Some(Effect::Quit),
+            Key::Character('?') => self.mode = WatchMode::Help,
+            Key::Character('q') => return Some(WatchEffect::Quit),
             Key::Escape => {
                 self.filter = Filter::default();
                 self.arrange();
             }
             Key::Character('r') => self.begin_reply(),
-            Key::Enter | Key::Character('f') => return self.chosen.clone().map(Effect::Focus),
+            Key::Enter | Key::Character('f') => return self.chosen.clone().map(WatchEffect::Focus),
             Key::Character('y') => {
                 let Some(command) = ResumeCommand::of(self.chosen()?) else {
                     self.say("it cannot be resumed: its id is no UUID".to_owned());
@@ -194,7 +194,7 @@ impl Model {
                 };
                 let command = command.line();
                 self.say(format!("copied: {command}"));
-                return Some(Effect::Copy(command));
+                return Some(WatchEffect::Copy(command));
             }
             _ => {}
         }
@@ -205,10 +205,10 @@ impl Model {
         match key {
             Key::Character(character) => self.filter.push(character),
             Key::Backspace => self.filter.pop(),
-            Key::Enter => self.mode = Mode::List,
+            Key::Enter => self.mode = WatchMode::List,
             Key::Escape => {
                 self.filter = Filter::default();
-                self.mode = Mode::List;
+                self.mode = WatchMode::List;
             }
             Key::Down => self.step(1),
             Key::Up => self.step(-1),
@@ -223,18 +223,18 @@ impl Model {
             self.say("this session has no id by which it could be resumed");
             return;
         }
-        self.mode = Mode::Reply { to: key, text: TextBox::default() };
+        self.mode = WatchMode::Reply { to: key, text: TextBox::default() };
     }
 
-    fn press_in_reply(&mut self, key: Key) -> Option<Effect> {
-        let Mode::Reply { to, text } = &mut self.mode else { return None };
+    fn press_in_reply(&mut self, key: Key) -> Option<WatchEffect> {
+        let WatchMode::Reply { to, text } = &mut self.mode else { return None };
         match key {
             Key::Escape => {
-                self.mode = Mode::List;
+                self.mode = WatchMode::List;
                 None
             }
             Key::Enter if text.as_str().trim().is_empty() => {
-                self.mode = Mode::List;
+                self.mode = WatchMode::List;
                 self.say("nothing was sent");
                 None
             }
@@ -245,8 +245,8 @@ impl Model {
                 None
             }
             Key::Enter => {
-                let effect = Effect::Reply { to: to.clone(), text: text.as_str().to_owned() };
-                self.mode = Mode::List;
+                let effect = WatchEffect::Reply { to: to.clone(), text: text.as_str().to_owned() };
+                self.mode = WatchMode::List;
                 Some(effect)
             }
             key => {
@@ -274,7 +274,7 @@ impl Model {
     fn arrange(&mut self) {
         let row = self.chosen_row().unwrap_or(0);
         let is_shown = |session: &Session| {
-            (self.shown == Shown::All || session.state() != State::Stopped)
+            (self.shown == SessionFilter::All || session.state() != State::Stopped)
                 && self.filter.matches(session)
         };
         let mut visible: Vec<_> =
@@ -316,8 +316,8 @@ impl Model {
         }
     }
 
-    pub fn counts(&self) -> Counts {
-        let mut counts = Counts::default();
+    pub fn counts(&self) -> SessionCounts {
+        let mut counts = SessionCounts::default();
         for session in self.sessions.values() {
             let count = match session.state() {
                 State::WaitingUser => &mut counts.waiting,
@@ -330,7 +330,7 @@ impl Model {
         counts
     }
 
-    pub fn shown(&self) -> Shown {
+    pub fn shown(&self) -> SessionFilter {
         self.shown
     }
 
@@ -338,7 +338,7 @@ impl Model {
         &self.filter
     }
 
-    pub fn mode(&self) -> &Mode {
+    pub fn mode(&self) -> &WatchMode {
         &self.mode
     }
 

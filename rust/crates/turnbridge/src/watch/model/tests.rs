@@ -5,8 +5,8 @@ use crate::watch::sample::{NOW, changes, key, session};
 
 /// Returns a model with every state: 1 completed, 2 working, 3 waits (Codex), 4 waits for longer, 5
 /// stopped.
-fn model() -> Model {
-    let mut model = Model::new(Shown::Live);
+fn model() -> WatchModel {
+    let mut model = WatchModel::new(SessionFilter::Live);
     model.apply(changes([
         session(1, "alpha", State::Completed, 10),
         session(2, "beta", State::Working, 20),
@@ -17,15 +17,15 @@ fn model() -> Model {
     model
 }
 
-fn projects(model: &Model) -> Vec<&str> {
+fn projects(model: &WatchModel) -> Vec<&str> {
     model.visible().map(|session| session.project().unwrap()).collect()
 }
 
-fn chosen(model: &Model) -> &str {
+fn chosen(model: &WatchModel) -> &str {
     model.chosen().and_then(Session::project).unwrap_or("-")
 }
 
-fn type_text(model: &mut Model, text: &str) {
+fn type_text(model: &mut WatchModel, text: &str) {
     for character in text.chars() {
         assert_eq!(model.press(Key::Character(character)), None, "{character}");
     }
@@ -38,7 +38,7 @@ fn who_waits_longest_is_on_top_and_stopped_ones_are_left_out() {
     assert_eq!(chosen(&model), "delta");
     model.press(Key::Character('a'));
     assert_eq!(projects(&model), ["delta", "gamma", "beta", "alpha", "omega"]);
-    let expected = Counts { waiting: 2, working: 1, completed: 1, stopped: 1 };
+    let expected = SessionCounts { waiting: 2, working: 1, completed: 1, stopped: 1 };
     assert_eq!(model.counts(), expected);
 }
 
@@ -54,7 +54,11 @@ fn the_choice_stays_with_its_session_while_rows_move() {
     // A session that disappears passes its row to the next.
     model.apply(changes([session(2, "beta", State::Stopped, 0)]));
     assert_eq!(chosen(&model), "alpha");
-    model.apply(vec![Change::Removed(key(1)), Change::Removed(key(3)), Change::Removed(key(4))]);
+    model.apply(vec![
+        SessionChange::Removed(key(1)),
+        SessionChange::Removed(key(3)),
+        SessionChange::Removed(key(4)),
+    ]);
     assert_eq!(chosen(&model), "-");
     assert_eq!(model.press(Key::Enter), None);
     assert_eq!(model.press(Key::Character('y')), None);
@@ -120,8 +124,8 @@ fn a_reply_goes_to_the_session_that_was_chosen_when_it_was_begun() {
     model.apply(changes([session(4, "delta", State::Working, 0)]));
     let effect = model.press(Key::Enter);
     let text = "quit?\nq\n日本".to_owned();
-    assert_eq!(effect, Some(Effect::Reply { to: key(4), text }));
-    assert!(matches!(model.mode(), Mode::List));
+    assert_eq!(effect, Some(WatchEffect::Reply { to: key(4), text }));
+    assert!(matches!(model.mode(), WatchMode::List));
 }
 
 #[test]
@@ -134,38 +138,38 @@ fn what_is_empty_or_cancelled_or_ends_the_session_is_not_sent() {
     model.press(Key::Character('r'));
     type_text(&mut model, "x");
     assert_eq!(model.press(Key::Escape), None);
-    assert!(matches!(model.mode(), Mode::List));
+    assert!(matches!(model.mode(), WatchMode::List));
     model.press(Key::Character('r'));
     type_text(&mut model, "/clear");
     assert_eq!(model.press(Key::Enter), None);
     assert!(model.message().unwrap().contains("would end or empty"), "{:?}", model.message());
-    assert!(matches!(model.mode(), Mode::Reply { .. }), "what was typed is not lost");
+    assert!(matches!(model.mode(), WatchMode::Reply { .. }), "what was typed is not lost");
 }
 
 #[test]
 fn a_session_without_a_uuid_gets_no_reply() {
-    let mut model = Model::new(Shown::Live);
+    let mut model = WatchModel::new(SessionFilter::Live);
     let mut odd = session(1, "alpha", State::Working, 1);
     odd.key.id = SessionId::parse("last").unwrap();
     model.apply(changes([odd]));
     model.press(Key::Character('r'));
-    assert!(matches!(model.mode(), Mode::List));
+    assert!(matches!(model.mode(), WatchMode::List));
     assert!(model.message().is_some());
 }
 
 #[test]
 fn focus_copy_and_quit_are_wishes() {
     let mut model = model();
-    assert_eq!(model.press(Key::Enter), Some(Effect::Focus(key(4))));
-    assert_eq!(model.press(Key::Character('f')), Some(Effect::Focus(key(4))));
-    let Some(Effect::Copy(command)) = model.press(Key::Character('y')) else { panic!() };
+    assert_eq!(model.press(Key::Enter), Some(WatchEffect::Focus(key(4))));
+    assert_eq!(model.press(Key::Character('f')), Some(WatchEffect::Focus(key(4))));
+    let Some(WatchEffect::Copy(command)) = model.press(Key::Character('y')) else { panic!() };
     assert!(command.ends_with("claude -r 825c8529-ee09-4cb8-8902-000000000004"), "{command}");
     assert_eq!(model.message(), Some(format!("copied: {command}").as_str()));
-    assert_eq!(model.press(Key::Character('q')), Some(Effect::Quit));
+    assert_eq!(model.press(Key::Character('q')), Some(WatchEffect::Quit));
     model.press(Key::Character('?'));
     assert_eq!(model.press(Key::Character('q')), None, "it only leaves the help");
     model.press(Key::Character('r'));
-    assert_eq!(model.press(Key::Quit), Some(Effect::Quit), "Ctrl-C does so everywhere");
+    assert_eq!(model.press(Key::Quit), Some(WatchEffect::Quit), "Ctrl-C does so everywhere");
 }
 
 #[test]

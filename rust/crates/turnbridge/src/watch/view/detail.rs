@@ -11,14 +11,14 @@ use turnbridge_core::timestamp::Timestamp;
 use super::wrap::wrap;
 use super::{bold, put};
 use crate::session_views::table::{age, fit, state_text};
-use crate::watch::model::Model;
+use crate::watch::model::WatchModel;
 
 /// The limit of a long prompt's lines, which leaves space for the answer.
 const PROMPT_LINES: usize = 12;
 
 const EARLIER_TURNS: usize = 20;
 
-struct Lines {
+struct DetailLines {
     width: usize,
     /// The limit of lines that can be visible.
     limit: usize,
@@ -26,11 +26,11 @@ struct Lines {
 }
 
 /// Draws the session. Returns the effective scroll position.
-pub fn draw(model: &Model, now: Timestamp, area: Rect, buffer: &mut Buffer) -> usize {
+pub fn draw(model: &WatchModel, now: Timestamp, area: Rect, buffer: &mut Buffer) -> usize {
     let Some(session) = model.chosen() else { return 0 };
     let rows = usize::from(area.height);
     let limit = model.scroll().saturating_add(rows);
-    let mut lines = Lines { width: usize::from(area.width), limit, lines: Vec::new() };
+    let mut lines = DetailLines { width: usize::from(area.width), limit, lines: Vec::new() };
     tell(session, model.turns(), now, &mut lines);
     let scroll = model.scroll().min(lines.lines.len().saturating_sub(rows));
     for (row, (line, style)) in lines.lines.iter().skip(scroll).take(rows).enumerate() {
@@ -39,7 +39,7 @@ pub fn draw(model: &Model, now: Timestamp, area: Rect, buffer: &mut Buffer) -> u
     scroll
 }
 
-fn tell(session: &Session, turns: &[TurnRecord], now: Timestamp, lines: &mut Lines) {
+fn tell(session: &Session, turns: &[TurnRecord], now: Timestamp, lines: &mut DetailLines) {
     let name = session.project().unwrap_or("-");
     lines.heading(&format!(
         "{} ({}) {}",
@@ -96,7 +96,7 @@ fn earlier_turn(turn: &TurnRecord, now: Timestamp) -> String {
     format!("{:>3}{detail} {prompt}", ago.unwrap_or_default())
 }
 
-impl Lines {
+impl DetailLines {
     fn heading(&mut self, text: &str) {
         if !self.lines.is_empty() {
             self.push(String::new(), Style::default());

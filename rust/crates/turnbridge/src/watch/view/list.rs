@@ -11,9 +11,9 @@ use turnbridge_core::text::one_line::one_line;
 use turnbridge_core::timestamp::Timestamp;
 use unicode_width::UnicodeWidthStr;
 
-use super::{Look, dim, put};
+use super::{ViewStyle, dim, put};
 use crate::session_views::table::{age, fit, state_words};
-use crate::watch::model::{BLINK, Model, Shown, age_holds, is_lit};
+use crate::watch::model::{BLINK, SessionFilter, WatchModel, age_holds, is_lit};
 
 const TOOL: usize = 6;
 const AGE: usize = 3;
@@ -26,7 +26,13 @@ const ROOM_FOR_AGE: usize = 30;
 const ORANGE: Color = Color::Indexed(208);
 
 /// Draws the list. Returns the number of drawn rows.
-pub fn draw(model: &Model, look: Look, now: Timestamp, area: Rect, buffer: &mut Buffer) -> usize {
+pub fn draw(
+    model: &WatchModel,
+    look: ViewStyle,
+    now: Timestamp,
+    area: Rect,
+    buffer: &mut Buffer,
+) -> usize {
     if model.visible().len() == 0 {
         put(buffer, area, 0, nothing(model), dim());
         return 0;
@@ -69,7 +75,7 @@ pub fn draw(model: &Model, look: Look, now: Timestamp, area: Rect, buffer: &mut 
 fn draw_dot(
     session: &Session,
     pane: PaneView,
-    look: Look,
+    look: ViewStyle,
     now: Timestamp,
     area: Rect,
     row: usize,
@@ -98,23 +104,30 @@ fn draw_dot(
     put(buffer, area, row, &format!("{dot}{mark}"), style.fg(color));
 }
 
-fn nothing(model: &Model) -> &'static str {
+fn nothing(model: &WatchModel) -> &'static str {
     let is_filtered = !model.filter().is_empty();
     match model.shown() {
         _ if is_filtered => "no session matches (Esc shows all again)",
-        Shown::Live if model.counts().stopped > 0 => "no live sessions (a: the stopped ones too)",
-        Shown::Live | Shown::All => "no sessions yet",
+        SessionFilter::Live if model.counts().stopped > 0 => {
+            "no live sessions (a: the stopped ones too)"
+        }
+        SessionFilter::Live | SessionFilter::All => "no sessions yet",
     }
 }
 
 /// Returns the first row: the selected one stays near the middle, without empty rows at the end.
-fn first_row(model: &Model, rows: usize) -> usize {
+fn first_row(model: &WatchModel, rows: usize) -> usize {
     let chosen = model.chosen_row().unwrap_or(0);
     chosen.saturating_sub(rows / 2).min(model.visible().len().saturating_sub(rows))
 }
 
 /// Returns how long the list stays the same if no session changes.
-pub fn next_change(model: &Model, look: Look, now: Timestamp, rows: usize) -> Option<Duration> {
+pub fn next_change(
+    model: &WatchModel,
+    look: ViewStyle,
+    now: Timestamp,
+    rows: usize,
+) -> Option<Duration> {
     let shown = || model.visible().skip(first_row(model, rows)).take(rows);
     let ages = shown().map(|session| age_holds(session.since(), now)).min();
     let is_blinking = look.color && shown().any(|session| session.state() == State::Working);

@@ -15,7 +15,7 @@ use turnbridge_core::text::visible_text::visible_line;
 use turnbridge_core::timestamp::Timestamp;
 use unicode_width::UnicodeWidthStr;
 
-use super::model::{Mode, Model, Shown};
+use super::model::{SessionFilter, WatchMode, WatchModel};
 use super::text_box::TextBox;
 use crate::session_views::table::fit;
 use wrap::wrap;
@@ -53,13 +53,13 @@ const HELP: [(&str, &str); 12] = [
 ];
 
 #[derive(Debug, Clone, Copy)]
-pub struct Look {
+pub struct ViewStyle {
     pub color: bool,
 }
 
 /// The results of a draw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Drawn {
+pub struct DrawResult {
     /// The position of the text cursor.
     pub cursor: Option<Position>,
     /// The effective scroll position.
@@ -68,8 +68,14 @@ pub struct Drawn {
     pub rows: usize,
 }
 
-pub fn draw(model: &Model, look: Look, now: Timestamp, area: Rect, buffer: &mut Buffer) -> Drawn {
-    let mut drawn = Drawn { cursor: None, scroll: 0, rows: 0 };
+pub fn draw(
+    model: &WatchModel,
+    look: ViewStyle,
+    now: Timestamp,
+    area: Rect,
+    buffer: &mut Buffer,
+) -> DrawResult {
+    let mut drawn = DrawResult { cursor: None, scroll: 0, rows: 0 };
     if area.width == 0 || area.height == 0 {
         return drawn;
     }
@@ -79,7 +85,7 @@ pub fn draw(model: &Model, look: Look, now: Timestamp, area: Rect, buffer: &mut 
         put(buffer, head, 0, &head_text(model), bold());
     }
     drawn.cursor = draw_foot(model, &mut rest, buffer);
-    if matches!(model.mode(), Mode::Help) {
+    if matches!(model.mode(), WatchMode::Help) {
         draw_help(rest, buffer);
         return drawn;
     }
@@ -106,17 +112,17 @@ pub fn draw(model: &Model, look: Look, now: Timestamp, area: Rect, buffer: &mut 
     drawn
 }
 
-fn head_text(model: &Model) -> String {
+fn head_text(model: &WatchModel) -> String {
     let counts = model.counts();
     let mut text = format!(
         "{} waiting  {} working  {} completed",
         counts.waiting, counts.working, counts.completed
     );
     match model.shown() {
-        Shown::All => text.push_str(&format!("  {} stopped", counts.stopped)),
-        Shown::Live => {}
+        SessionFilter::All => text.push_str(&format!("  {} stopped", counts.stopped)),
+        SessionFilter::Live => {}
     }
-    let is_typed = matches!(model.mode(), Mode::Filter);
+    let is_typed = matches!(model.mode(), WatchMode::Filter);
     if !model.filter().is_empty() && !is_typed {
         text.push_str(&format!("  /{}", model.filter().typed()));
     }
@@ -124,12 +130,12 @@ fn head_text(model: &Model) -> String {
 }
 
 /// Draws the foot: a message, the typed text, or the keys, as high as needed.
-fn draw_foot(model: &Model, rest: &mut Rect, buffer: &mut Buffer) -> Option<Position> {
-    if let Mode::Reply { to, text } = model.mode() {
+fn draw_foot(model: &WatchModel, rest: &mut Rect, buffer: &mut Buffer) -> Option<Position> {
+    if let WatchMode::Reply { to, text } = model.mode() {
         let project = model.session(to).and_then(|session| session.project()).unwrap_or("-");
         return draw_reply(text, &one_line(project), model.message(), rest, buffer);
     }
-    if let Mode::Filter = model.mode() {
+    if let WatchMode::Filter = model.mode() {
         let line = take_bottom(rest, 1);
         let typed = format!("/{}", model.filter().typed());
         put(buffer, line, 0, &typed, Style::default());

@@ -6,17 +6,17 @@ use std::time::Duration;
 use turnbridge_core::ids::Agent;
 use turnbridge_core::session::{Activity, Detail, State};
 use turnbridge_core::terminals::pane_id::PaneId;
-use turnbridge_core::terminals::panes::{Launched, Panes};
+use turnbridge_core::terminals::panes::{LastLaunch, Panes};
 
 use super::*;
 use crate::watch::key::Key;
 use crate::watch::sample::{NOW, changes, in_pane, key, session, turn};
 
-const COLOR: Look = Look { color: true };
-const PLAIN: Look = Look { color: false };
+const COLOR: ViewStyle = ViewStyle { color: true };
+const PLAIN: ViewStyle = ViewStyle { color: false };
 
-fn model() -> Model {
-    let mut model = Model::new(Shown::Live);
+fn model() -> WatchModel {
+    let mut model = WatchModel::new(SessionFilter::Live);
     let mut failed = session(4, "日本語のプロジェクト", State::Completed, 90);
     let error = "rate_limit".to_owned();
     failed.runs[0].activity = Activity::Completed(Some(Detail::Failed { error }));
@@ -42,7 +42,13 @@ fn model() -> Model {
     model
 }
 
-fn screen(model: &Model, look: Look, now: Timestamp, width: u16, height: u16) -> (String, Buffer) {
+fn screen(
+    model: &WatchModel,
+    look: ViewStyle,
+    now: Timestamp,
+    width: u16,
+    height: u16,
+) -> (String, Buffer) {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     let mut cursor = None;
     terminal
@@ -70,7 +76,7 @@ fn screen(model: &Model, look: Look, now: Timestamp, width: u16, height: u16) ->
     (text, buffer)
 }
 
-fn text(model: &Model, look: Look, width: u16, height: u16) -> String {
+fn text(model: &WatchModel, look: ViewStyle, width: u16, height: u16) -> String {
     screen(model, look, NOW, width, height).0
 }
 
@@ -78,7 +84,7 @@ fn text(model: &Model, look: Look, width: u16, height: u16) -> String {
 #[test]
 fn nothing_reaches_the_terminal_that_it_would_act_on_or_nobody_would_see() {
     let hostile = "x\u{1b}[2J\u{9b}31m\u{202e}\u{200b}\u{e0041}\u{7}y";
-    let mut model = Model::new(Shown::Live);
+    let mut model = WatchModel::new(SessionFilter::Live);
     let mut waiting = session(1, hostile, State::WaitingUser, 200);
     waiting.model = Some(hostile.to_owned());
     model.apply(changes([waiting]));
@@ -192,7 +198,7 @@ fn x27_without_colour_there_are_marks() {
 }
 
 /// Returns the first four rows of the list: dot, stop mark, colour of both.
-fn dots(model: &Model, now: Timestamp) -> Vec<(String, String, Color)> {
+fn dots(model: &WatchModel, now: Timestamp) -> Vec<(String, String, Color)> {
     let (_, buffer) = screen(model, COLOR, now, 60, 6);
     (1..5)
         .map(|y| {
@@ -222,7 +228,8 @@ fn kt_77_to_82_dots_have_the_colour_of_their_state_and_a_mark_when_somebody_is_n
 fn kt_82_work_whose_screen_has_stopped_has_the_stop_mark_too() {
     let mut model = model();
     let agent = Agent::Claude;
-    let launched = Launched { agent, at: NOW, env: BTreeMap::new(), output_stopped_at: Some(NOW) };
+    let launched =
+        LastLaunch { agent, at: NOW, env: BTreeMap::new(), output_stopped_at: Some(NOW) };
     // Both sessions with a pane are in this one.
     let launches = [(PaneId::new("tmux:%1"), launched)].into();
     model.set_panes(Panes { launches, ..Panes::default() });
@@ -370,13 +377,13 @@ fn a_long_message_is_wrapped_and_leaves_room_for_the_list() {
 
 #[test]
 fn nothing_at_all_is_said_plainly() {
-    insta::assert_snapshot!(text(&Model::new(Shown::Live), COLOR, 60, 4), @"
+    insta::assert_snapshot!(text(&WatchModel::new(SessionFilter::Live), COLOR, 60, 4), @"
     0 waiting  0 working  0 completed
     no sessions yet
 
     j/k move  / filter  a all  Enter focus  r reply  y copy  ? …
     ");
-    let mut stopped = Model::new(Shown::Live);
+    let mut stopped = WatchModel::new(SessionFilter::Live);
     stopped.apply(changes([session(5, "omega", State::Stopped, 9)]));
     insta::assert_snapshot!(text(&stopped, COLOR, 60, 4), @"
     0 waiting  0 working  0 completed
@@ -399,7 +406,7 @@ fn scrolling_ends_with_the_text() {
 
 #[test]
 fn no_size_is_too_small_and_no_mode_too_large() {
-    let modes: [fn(&mut Model); 5] = [
+    let modes: [fn(&mut WatchModel); 5] = [
         |_| {},
         |model| drop(model.press(Key::Character('/'))),
         |model| drop(model.press(Key::Character('?'))),
@@ -423,10 +430,10 @@ fn no_size_is_too_small_and_no_mode_too_large() {
 
 #[test]
 fn the_list_is_drawn_again_when_an_age_or_a_dot_changes() {
-    let next = |model: &Model, look| next_change(model, look, NOW, 10);
+    let next = |model: &WatchModel, look| next_change(model, look, NOW, 10);
     assert_eq!(next(&model(), COLOR), Some(Duration::from_millis(500)));
     assert_eq!(next(&model(), PLAIN), Some(Duration::from_secs(1)));
-    let mut quiet = Model::new(Shown::Live);
+    let mut quiet = WatchModel::new(SessionFilter::Live);
     assert_eq!(next(&quiet, COLOR), None);
     quiet.apply(changes([session(1, "alpha", State::Completed, 7_200)]));
     assert_eq!(next(&quiet, COLOR), Some(Duration::from_secs(3_600)));

@@ -14,12 +14,12 @@ use serde_json::{Value, json};
 use testkit::wait_until;
 
 use crate::support::world::World;
-use site::{PATIENCE, SESSION, Site, WITHOUT_SLACK};
+use site::{BoardSite, SESSION, TIMEOUT, WITHOUT_SLACK};
 
 #[test]
 fn its_address_has_the_token_in_the_fragment_and_is_gone_with_the_daemon() {
     use std::os::unix::fs::PermissionsExt;
-    let mut site = Site::start();
+    let mut site = BoardSite::start();
     let file = site.world.hermetic.state_dir().join("board.json");
     let mode = fs::metadata(&file).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
@@ -42,12 +42,12 @@ fn its_address_has_the_token_in_the_fragment_and_is_gone_with_the_daemon() {
 
 #[test]
 fn it_moves_when_the_config_names_another_port_and_says_when_it_cannot() {
-    let site = Site::start();
+    let site = BoardSite::start();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
     site.world.configure(&format!("{WITHOUT_SLACK}[board]\nport = {port}\n"));
     let log = site.world.hermetic.state_dir().join("logs/daemon.log");
-    wait_until(PATIENCE, "the complaint", || {
+    wait_until(TIMEOUT, "the complaint", || {
         let text = fs::read_to_string(&log).unwrap_or_default();
         text.contains("could not serve the board").then_some(())
     });
@@ -61,7 +61,7 @@ fn it_moves_when_the_config_names_another_port_and_says_when_it_cannot() {
     assert!(status.contains(&format!("the daemon serves no board: port {port}: ")), "{status}");
     drop(taken);
     site.world.configure(&format!("# again\n{WITHOUT_SLACK}[board]\nport = {port}\n"));
-    let board = wait_until(PATIENCE, "the board", || site.board());
+    let board = wait_until(TIMEOUT, "the board", || site.board());
     assert_eq!(board["port"], port);
 }
 
@@ -72,7 +72,7 @@ fn a_port_that_another_program_has_at_the_other_address_is_told_everywhere() {
         return testkit::skipped("this machine has no IPv6");
     };
     let port = other.local_addr().unwrap().port();
-    let site = Site::with(World::new(), &format!("{WITHOUT_SLACK}[board]\nport = {port}\n"));
+    let site = BoardSite::with(World::new(), &format!("{WITHOUT_SLACK}[board]\nport = {port}\n"));
     assert_eq!(site.port, port);
     let output = site.world.command("turnbridge").arg("board").output().unwrap();
     let without_port = |text: &[u8]| {
@@ -102,7 +102,7 @@ fn a_port_that_another_program_has_at_the_other_address_is_told_everywhere() {
 
 #[test]
 fn its_page_and_every_answer_forbid_what_they_do_not_need() {
-    let site = Site::start();
+    let site = BoardSite::start();
     let host = format!("Host: {}\r\n", site.host());
     for (path, kind) in [
         ("/", "text/html"),
@@ -139,7 +139,7 @@ fn check_headers(head: &str) {
 
 #[test]
 fn kt_t5_tv_25_sessions_are_told_as_hooks_change_them() {
-    let site = Site::start();
+    let site = BoardSite::start();
     let mut events = site.events();
     let snapshot = events.next("snapshot").unwrap();
     assert_eq!((&snapshot["language"], &snapshot["sessions"]), (&json!("en"), &json!([])));
@@ -172,7 +172,7 @@ fn kt_t5_tv_25_sessions_are_told_as_hooks_change_them() {
 /// KT-3: nothing but its rollout tells of it.
 #[test]
 fn kt_t6_sessions_are_told_as_a_rollout_of_codex_grows() {
-    let site = Site::start();
+    let site = BoardSite::start();
     let mut events = site.events();
     events.next("snapshot").unwrap();
     let folder = site.world.hermetic.codex_home().join("sessions/2026/11/15");
@@ -205,7 +205,7 @@ fn kt_t6_sessions_are_told_as_a_rollout_of_codex_grows() {
 
 #[test]
 fn a_thread_has_its_turns_a_page_at_a_time() {
-    let site = Site::start();
+    let site = BoardSite::start();
     for number in 1..=5 {
         site.turn(&format!("prompt {number}"));
     }
@@ -233,7 +233,7 @@ fn a_thread_has_its_turns_a_page_at_a_time() {
 /// Claude Code writes it when a background task has ended.
 #[test]
 fn a_note_of_claude_to_itself_is_shown_by_its_summary() {
-    let site = Site::start();
+    let site = BoardSite::start();
     let note = |what: &str| {
         format!(
             "<task-notification>\n<task-id>a</task-id>\n<summary>{what}</summary>\n</task-notification>"
@@ -252,7 +252,7 @@ fn a_note_of_claude_to_itself_is_shown_by_its_summary() {
 
 #[test]
 fn the_settings_say_who_else_uses_the_slack_app() {
-    let site = Site::start();
+    let site = BoardSite::start();
     assert_eq!(site.get("/api/settings").json()["replies"], Value::Null);
     let path = site.world.hermetic.state_dir().join("daemon.json");
     let mut status: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
@@ -266,11 +266,11 @@ fn the_settings_say_who_else_uses_the_slack_app() {
 
 #[test]
 fn the_settings_say_what_is_wrong_with_the_config() {
-    let site = Site::start();
+    let site = BoardSite::start();
     let problem = || site.get("/api/settings").json()["config_problem"].clone();
     assert_eq!(problem(), Value::Null);
     site.world.configure("language = \"en\"\n[board]\nport = one\n");
-    let told = wait_until(PATIENCE, "the problem", || Some(problem()).filter(|it| !it.is_null()));
+    let told = wait_until(TIMEOUT, "the problem", || Some(problem()).filter(|it| !it.is_null()));
     let text = site.world.turnbridge(&["daemon", "status", "--json"]);
     let status: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(told, status["daemon"]["config_problem"]);
@@ -278,13 +278,13 @@ fn the_settings_say_what_is_wrong_with_the_config() {
     assert!(error.contains("line 3"), "{error}");
     assert_eq!(told["is_older_in_force"], true);
     site.world.configure(WITHOUT_SLACK);
-    wait_until(PATIENCE, "its end", || problem().is_null().then_some(()));
+    wait_until(TIMEOUT, "its end", || problem().is_null().then_some(()));
 }
 
 /// KT-83, KT-84.
 #[test]
 fn the_hooks_in_claudes_settings_are_switched_and_a_failure_has_its_hint() {
-    let site = Site::start();
+    let site = BoardSite::start();
     let path = site.world.hermetic.claude_config_dir().join("settings.json");
     let before = "{\n  \"model\": \"opus\"\n}\n";
     fs::write(&path, before).unwrap();
@@ -317,10 +317,10 @@ fn the_hooks_in_claudes_settings_are_switched_and_a_failure_has_its_hint() {
 
 #[test]
 fn the_language_is_the_configs() {
-    let site = Site::with(World::new(), "language = \"ja\"\n[gate]\nenabled = false\n");
+    let site = BoardSite::with(World::new(), "language = \"ja\"\n[gate]\nenabled = false\n");
     assert_eq!(site.get("/api/sessions").json()["language"], "ja");
     site.world.configure("language = \"en\"\n[gate]\nenabled = false\n");
-    wait_until(PATIENCE, "the other language", || {
+    wait_until(TIMEOUT, "the other language", || {
         (site.get("/api/sessions").json()["language"] == "en").then_some(())
     });
 }

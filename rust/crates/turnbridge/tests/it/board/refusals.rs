@@ -6,11 +6,11 @@ use std::net::TcpStream;
 use serde_json::json;
 use testkit::wait_until;
 
-use super::site::{PATIENCE, SESSION, Site, read_response};
+use super::site::{BoardSite, SESSION, TIMEOUT, read_response};
 
 #[test]
 fn without_the_whole_token_nothing_under_api_is_answered() {
-    let site = Site::start();
+    let site = BoardSite::start();
     site.turn("fix it");
     let host = format!("Host: {}\r\nContent-Type: application/json\r\n", site.host());
     let reply = json!({
@@ -45,7 +45,7 @@ fn without_the_whole_token_nothing_under_api_is_answered() {
 
 #[test]
 fn another_host_or_origin_is_refused_token_or_not() {
-    let site = Site::start();
+    let site = BoardSite::start();
     let (port, token) = (site.port, &site.token);
     let right = format!("Authorization: Bearer {token}\r\nContent-Type: application/json\r\n");
     for headers in [
@@ -87,7 +87,7 @@ fn another_host_or_origin_is_refused_token_or_not() {
 
 #[test]
 fn what_is_no_request_or_too_much_of_one_is_refused() {
-    let site = Site::start();
+    let site = BoardSite::start();
     let right = site.right();
     assert_eq!(site.raw(b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n").status, 400);
     assert_eq!(site.raw(b"GET http://127.0.0.1/ HTTP/1.1\r\n\r\n").status, 400);
@@ -115,7 +115,7 @@ fn what_is_no_request_or_too_much_of_one_is_refused() {
 
 #[test]
 fn two_hundred_slow_connections_keep_nobody_out_and_are_let_go() {
-    let site = Site::start();
+    let site = BoardSite::start();
     let host = format!("Host: {}\r\n", site.host());
     let mut slow: Vec<TcpStream> = (0..200).map(|_| site.connect()).collect();
     for stream in &mut slow {
@@ -129,7 +129,7 @@ fn two_hundred_slow_connections_keep_nobody_out_and_are_let_go() {
         assert_eq!(site.get("/api/sessions").status, 200);
     }
     // All of them are closed, however slowly one keeps sending.
-    wait_until(PATIENCE, "an end of the slow ones", || {
+    wait_until(TIMEOUT, "an end of the slow ones", || {
         slow.retain_mut(|stream| {
             stream.set_read_timeout(Some(std::time::Duration::from_millis(1))).unwrap();
             let read = stream.read(&mut [0; 512]);
@@ -144,7 +144,7 @@ fn two_hundred_slow_connections_keep_nobody_out_and_are_let_go() {
 
 #[test]
 fn one_that_is_too_slow_is_told_so() {
-    let site = Site::start();
+    let site = BoardSite::start();
     let mut slow = site.connect();
     slow.write_all(b"GET / HTTP/1.1\r\nHost: ").unwrap();
     assert_eq!(read_response(&mut slow).status, 408);
@@ -152,7 +152,7 @@ fn one_that_is_too_slow_is_told_so() {
 
 #[test]
 fn open_pages_take_no_place_from_requests_and_are_limited_themselves() {
-    let site = Site::start();
+    let site = BoardSite::start();
     let mut pages: Vec<_> = (0..16).map(|_| site.events()).collect();
     for page in &mut pages {
         page.next("snapshot").unwrap();

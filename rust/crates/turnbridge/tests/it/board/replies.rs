@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use testkit::{SlackApi, SlackSetup, wait_until};
 
-use super::site::{PATIENCE, SESSION, Site};
+use super::site::{BoardSite, SESSION, TIMEOUT};
 use crate::support::world::World;
 
 const ONE: &str = "11111111-2222-4333-8444-555555555551";
@@ -13,7 +13,7 @@ const THREE: &str = "11111111-2222-4333-8444-555555555553";
 
 #[test]
 fn x36_a_reply_without_slack_is_the_next_prompt_of_its_session_once() {
-    let site = Site::start();
+    let site = BoardSite::start();
     site.turn("fix it");
     let mut events = site.events();
     events.next("snapshot").unwrap();
@@ -36,7 +36,7 @@ fn x36_a_reply_without_slack_is_the_next_prompt_of_its_session_once() {
 
 #[test]
 fn how_a_reply_stands_is_shown_until_its_end() {
-    let site = Site::start();
+    let site = BoardSite::start();
     let gate = site.world.hermetic.root().join("go");
     let wait = format!("while [ ! -e '{}' ]; do sleep 0.05; done; exit 7", gate.display());
     site.be_agent(&wait);
@@ -69,7 +69,7 @@ fn how_a_reply_stands_is_shown_until_its_end() {
 
 #[test]
 fn a_run_is_stopped_from_the_board() {
-    let site = Site::start();
+    let site = BoardSite::start();
     site.be_agent("exec sleep 60");
     site.turn("fix it");
     site.reply(ONE, "think long").json();
@@ -86,7 +86,7 @@ fn a_run_is_stopped_from_the_board() {
 
 #[test]
 fn what_cannot_be_run_is_refused_and_leaves_nothing() {
-    let site = Site::start();
+    let site = BoardSite::start();
     site.turn("fix it");
     let order = |id: &str, agent: &str, session: &str, text: &str| {
         let order = json!({ "id": id, "tool": agent, "session_id": session, "text": text });
@@ -113,26 +113,26 @@ fn with_slack_too_a_receipt_stays_where_the_reply_came_from_and_a_turn_goes_ever
     let slack = SlackApi::start(SlackSetup::default());
     let world = World::new()
         .with("TURNBRIDGE_SLACK_API_URL", &slack.base_url())
-        .with("TURNBRIDGE_SLACK_HASTE", "20");
-    let site = Site::with(
+        .with("TURNBRIDGE_SLACK_TIME_SCALE", "20");
+    let site = BoardSite::with(
         world,
         "language = \"en\"\n[slack]\nbot_token = \"xoxb-loopback-bot\"\n\
          app_token = \"xapp-loopback-app\"\n[destinations.dm]\ntarget_user_id = \"U0OWNER\"\n\
          [features]\nreply_resume = true\n[gate]\nenabled = false\n",
     );
-    slack.wait_for_sockets(1, PATIENCE);
+    slack.wait_for_sockets(1, TIMEOUT);
     site.turn("fix it");
-    let first = slack.wait_for_thread("the first turn", PATIENCE, |thread| {
+    let first = slack.wait_for_thread("the first turn", TIMEOUT, |thread| {
         thread.parent.text == "fix it" && !thread.replies.is_empty()
     });
     site.reply(ONE, "from the board").json();
     site.wait_for_reply(ONE, "done");
     site.turn("from the board");
-    slack.wait_for_thread("the second turn", PATIENCE, |thread| {
+    slack.wait_for_thread("the second turn", TIMEOUT, |thread| {
         thread.parent.text == "from the board" && !thread.replies.is_empty()
     });
     slack.say(Some(&first.parent.ts), "from Slack");
-    let seen = wait_until(PATIENCE, "the reply from Slack on the board", || {
+    let seen = wait_until(TIMEOUT, "the reply from Slack on the board", || {
         let session = site.session();
         let replies = session["replies"].as_array().unwrap();
         let mut own = replies.iter().filter(|reply| reply["source"] == "slack");

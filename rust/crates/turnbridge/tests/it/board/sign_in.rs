@@ -11,7 +11,7 @@ use testkit::wait_until;
 
 #[cfg(target_os = "linux")]
 use super::process_list::Watcher;
-use super::site::{PATIENCE, Response, Site, WITHOUT_SLACK};
+use super::site::{BoardSite, SiteResponse, TIMEOUT, WITHOUT_SLACK};
 use crate::support::world::World;
 
 /// An opener that opens nothing and succeeds.
@@ -20,7 +20,7 @@ const DOES_NOTHING: &str = "exit 0";
 const FAILS: &str = "exit 3";
 
 /// Installs a program that opens addresses, which records its arguments.
-pub fn be_opener(site: &Site, script: &str) {
+pub fn be_opener(site: &BoardSite, script: &str) {
     for name in ["xdg-open", "wslview", "open"] {
         let path = site.world.hermetic.root().join("bin").join(name);
         let seen = site.world.hermetic.root().join("seen");
@@ -30,12 +30,12 @@ pub fn be_opener(site: &Site, script: &str) {
 }
 
 /// Returns the arguments of the opener, a line per call.
-pub fn opened(site: &Site) -> Vec<String> {
+pub fn opened(site: &BoardSite) -> Vec<String> {
     let seen = fs::read_to_string(site.world.hermetic.root().join("seen")).unwrap_or_default();
     seen.lines().map(str::to_owned).collect()
 }
 
-pub fn start(site: &Site, arguments: &[&str], variables: &[(&str, &str)]) -> Child {
+pub fn start(site: &BoardSite, arguments: &[&str], variables: &[(&str, &str)]) -> Child {
     let mut command = site.world.command("turnbridge");
     let bin = site.world.hermetic.root().join("bin");
     let path = std::env::var("PATH").unwrap();
@@ -63,7 +63,7 @@ pub fn wait_for_code(child: &mut Child) -> (String, String) {
     (text, code)
 }
 
-fn enter(site: &Site, order: &serde_json::Value) -> Response {
+fn enter(site: &BoardSite, order: &serde_json::Value) -> SiteResponse {
     let headers = format!(
         "Host: {0}\r\nOrigin: http://{0}\r\nContent-Type: application/json\r\n",
         site.host()
@@ -71,7 +71,7 @@ fn enter(site: &Site, order: &serde_json::Value) -> Response {
     site.request("POST", "/enter", &headers, &order.to_string())
 }
 
-pub fn page(site: &Site) -> PathBuf {
+pub fn page(site: &BoardSite) -> PathBuf {
     site.world.hermetic.state_dir().join("board-open.html")
 }
 
@@ -81,7 +81,7 @@ pub fn ticket_of(page: &str) -> String {
 }
 
 #[track_caller]
-fn assert_nothing_is_left(site: &Site) {
+fn assert_nothing_is_left(site: &BoardSite) {
     for name in ["board-open.html", "board-ticket", "board-code"] {
         assert!(!site.world.hermetic.state_dir().join(name).exists(), "{name} is left");
     }
@@ -98,21 +98,21 @@ fn assert_success(child: Child) -> String {
 #[test]
 fn no_process_has_a_ticket_a_code_or_the_token_in_its_arguments() {
     use std::os::unix::fs::PermissionsExt;
-    let site = Site::start();
+    let site = BoardSite::start();
     let go = site.world.hermetic.root().join("go");
     // The process stays in the process list until the watcher has seen it.
     be_opener(&site, &format!("while [ ! -e '{}' ]; do sleep 0.02; done", go.display()));
     let watcher = Watcher::start();
     let mut child = start(&site, &["--open"], &[]);
     let path = page(&site);
-    wait_until(PATIENCE, "the opener", || (!opened(&site).is_empty()).then_some(()));
+    wait_until(TIMEOUT, "the opener", || (!opened(&site).is_empty()).then_some(()));
     assert_eq!(opened(&site), [format!("file://{}", path.display())]);
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     let ticket = ticket_of(&fs::read_to_string(&path).unwrap());
     assert_eq!(ticket.len(), 64);
     // No browser signs in, so that there is a code too.
     let (_, code) = wait_for_code(&mut child);
-    wait_until(PATIENCE, "the plain address", || (opened(&site).len() == 2).then_some(()));
+    wait_until(TIMEOUT, "the plain address", || (opened(&site).len() == 2).then_some(()));
     assert_eq!(opened(&site)[1], format!("http://{}/", site.host()));
     // The page still signs in, while there is a code.
     assert_eq!(enter(&site, &json!({ "ticket": ticket })).json()["token"], site.token);
@@ -132,10 +132,10 @@ fn no_process_has_a_ticket_a_code_or_the_token_in_its_arguments() {
 
 #[test]
 fn a_ticket_lets_one_browser_in_and_the_command_ends_with_it() {
-    let site = Site::start();
+    let site = BoardSite::start();
     be_opener(&site, DOES_NOTHING);
     let child = start(&site, &["--open"], &[]);
-    let text = wait_until(PATIENCE, "the page", || fs::read_to_string(page(&site)).ok());
+    let text = wait_until(TIMEOUT, "the page", || fs::read_to_string(page(&site)).ok());
     let order = json!({ "ticket": ticket_of(&text) });
     assert_eq!(enter(&site, &json!({ "ticket": "0".repeat(64) })).status, 403);
     let headers = format!("Host: {}\r\nContent-Type: application/json\r\n", site.host());
@@ -154,7 +154,7 @@ fn a_ticket_lets_one_browser_in_and_the_command_ends_with_it() {
 
 #[test]
 fn a_code_is_typed_where_no_browser_opens_and_is_good_once() {
-    let site = Site::start();
+    let site = BoardSite::start();
     be_opener(&site, FAILS);
     let mut child = start(&site, &["--open"], &[]);
     let (text, code) = wait_for_code(&mut child);
@@ -190,10 +190,10 @@ fn a_code_is_typed_where_no_browser_opens_and_is_good_once() {
 
 #[test]
 fn five_wrong_codes_end_the_code_and_the_command_says_so() {
-    let site = Site::with(World::new(), &WITHOUT_SLACK.replace("\"en\"", "\"ja\""));
+    let site = BoardSite::with(World::new(), &WITHOUT_SLACK.replace("\"en\"", "\"ja\""));
     let mut child = start(&site, &["--code"], &[]);
     let code_file = site.world.hermetic.state_dir().join("board-code");
-    let text = wait_until(PATIENCE, "the code", || fs::read_to_string(&code_file).ok());
+    let text = wait_until(TIMEOUT, "the code", || fs::read_to_string(&code_file).ok());
     let file: serde_json::Value = serde_json::from_str(&text).unwrap();
     for _ in 0..5 {
         assert_eq!(enter(&site, &json!({ "code": "00000000" })).status, 403);
@@ -216,12 +216,12 @@ fn five_wrong_codes_end_the_code_and_the_command_says_so() {
 
 #[test]
 fn ctrl_c_leaves_nothing_that_lets_anybody_in() {
-    let site = Site::start();
+    let site = BoardSite::start();
     be_opener(&site, DOES_NOTHING);
     for is_shown in [false, true] {
         be_opener(&site, if is_shown { FAILS } else { DOES_NOTHING });
         let mut child = start(&site, &["--open"], &[]);
-        let text = wait_until(PATIENCE, "the page", || fs::read_to_string(page(&site)).ok());
+        let text = wait_until(TIMEOUT, "the page", || fs::read_to_string(page(&site)).ok());
         let code = is_shown.then(|| wait_for_code(&mut child).1);
         let pid = child.id().to_string();
         assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
@@ -235,7 +235,7 @@ fn ctrl_c_leaves_nothing_that_lets_anybody_in() {
 
 #[test]
 fn whoever_came_by_ssh_is_told_how_to_get_there() {
-    let site = Site::start();
+    let site = BoardSite::start();
     be_opener(&site, FAILS);
     let remote = [("SSH_CONNECTION", "192.0.2.7 40000 192.0.2.8 22"), ("DISPLAY", "")];
     let bin = site.world.hermetic.root().join("bin");
@@ -267,10 +267,10 @@ fn a_state_folder_of_any_name_has_an_address() {
     let folder = world.hermetic.root().join("100% #1 ?状態");
     fs::create_dir(&folder).unwrap();
     let world = world.with("XDG_STATE_HOME", folder.to_str().unwrap());
-    let site = Site::with(world, WITHOUT_SLACK);
+    let site = BoardSite::with(world, WITHOUT_SLACK);
     be_opener(&site, DOES_NOTHING);
     let child = start(&site, &["--open"], &[]);
-    let opened = wait_until(PATIENCE, "the opener", || opened(&site).first().cloned());
+    let opened = wait_until(TIMEOUT, "the opener", || opened(&site).first().cloned());
     let root = site.world.hermetic.root().display();
     let name = "100%25%20%231%20%3F%E7%8A%B6%E6%85%8B/turnbridge/board-open.html";
     assert_eq!(opened, format!("file://{root}/{name}"));
@@ -281,10 +281,10 @@ fn a_state_folder_of_any_name_has_an_address() {
 
 #[test]
 fn a_daemon_that_ends_is_no_sign_in() {
-    let mut site = Site::start();
+    let mut site = BoardSite::start();
     be_opener(&site, DOES_NOTHING);
     let child = start(&site, &["--open"], &[]);
-    wait_until(PATIENCE, "the page", || page(&site).exists().then_some(()));
+    wait_until(TIMEOUT, "the page", || page(&site).exists().then_some(()));
     site.stop_daemon();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1));
@@ -297,10 +297,10 @@ fn a_daemon_that_ends_is_no_sign_in() {
 
 #[test]
 fn what_a_killed_command_leaves_is_removed_with_the_daemon() {
-    let mut site = Site::start();
+    let mut site = BoardSite::start();
     be_opener(&site, DOES_NOTHING);
     let mut child = start(&site, &["--open"], &[]);
-    wait_until(PATIENCE, "the page", || page(&site).exists().then_some(()));
+    wait_until(TIMEOUT, "the page", || page(&site).exists().then_some(()));
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(page(&site).exists());

@@ -13,24 +13,24 @@ use testkit::wait_until;
 use crate::schemas;
 use crate::support::world::{World, payload};
 
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub const TIMEOUT: Duration = Duration::from_secs(30);
 pub const SESSION: &str = "825c8529-ee09-4cb8-8902-dd785b12ca0a";
 pub const WITHOUT_SLACK: &str = "language = \"en\"\n[gate]\nenabled = false\n";
 
-pub struct Site {
+pub struct BoardSite {
     pub world: World,
     daemon: Option<Child>,
     pub port: u16,
     pub token: String,
 }
 
-pub struct Response {
+pub struct SiteResponse {
     pub status: u16,
     pub head: String,
     pub body: String,
 }
 
-impl Response {
+impl SiteResponse {
     #[track_caller]
     pub fn json(&self) -> Value {
         assert_eq!(self.status / 100, 2, "{}\n{}", self.head, self.body);
@@ -38,17 +38,17 @@ impl Response {
     }
 }
 
-impl Site {
+impl BoardSite {
     #[track_caller]
-    pub fn start() -> Site {
-        Site::with(World::new(), WITHOUT_SLACK)
+    pub fn start() -> BoardSite {
+        BoardSite::with(World::new(), WITHOUT_SLACK)
     }
 
     #[track_caller]
-    pub fn with(world: World, config: &str) -> Site {
+    pub fn with(world: World, config: &str) -> BoardSite {
         world.configure(config);
         fs::create_dir_all(world.hermetic.root().join("bin")).unwrap();
-        let mut site = Site { world, daemon: None, port: 0, token: String::new() };
+        let mut site = BoardSite { world, daemon: None, port: 0, token: String::new() };
         site.be_agent("exit 0");
         site.start_daemon();
         site
@@ -56,10 +56,10 @@ impl Site {
 
     /// Uses a daemon that another test part starts and ends, by its address.
     #[track_caller]
-    pub fn at(world: World, url: &str) -> Site {
+    pub fn at(world: World, url: &str) -> BoardSite {
         let address = url.trim().strip_prefix("http://127.0.0.1:").expect(url);
         let (port, token) = address.split_once("/#").expect(url);
-        Site { world, daemon: None, port: port.parse().unwrap(), token: token.to_owned() }
+        BoardSite { world, daemon: None, port: port.parse().unwrap(), token: token.to_owned() }
     }
 
     #[track_caller]
@@ -70,7 +70,7 @@ impl Site {
         command.env("PATH", format!("{}:{path}", bin.display()));
         command.args(["daemon", "--foreground"]).stdin(Stdio::null());
         self.daemon = Some(command.spawn().unwrap());
-        let board = wait_until(PATIENCE, "the board", || self.board());
+        let board = wait_until(TIMEOUT, "the board", || self.board());
         self.port = board["port"].as_u64().unwrap().try_into().unwrap();
         self.token = board["token"].as_str().unwrap().to_owned();
     }
@@ -133,13 +133,13 @@ impl Site {
 
     pub fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
         stream
     }
 
     /// Sends these bytes and returns the response; the server closes the connection.
     #[track_caller]
-    pub fn raw(&self, bytes: &[u8]) -> Response {
+    pub fn raw(&self, bytes: &[u8]) -> SiteResponse {
         let mut stream = self.connect();
         // The server may have refused it before all of it was sent.
         let _ = stream.write_all(bytes);
@@ -148,7 +148,7 @@ impl Site {
 
     /// Sends a request with these headers and its length.
     #[track_caller]
-    pub fn request(&self, method: &str, path: &str, headers: &str, body: &str) -> Response {
+    pub fn request(&self, method: &str, path: &str, headers: &str, body: &str) -> SiteResponse {
         let length = body.len();
         let text =
             format!("{method} {path} HTTP/1.1\r\n{headers}Content-Length: {length}\r\n\r\n{body}");
@@ -165,12 +165,12 @@ impl Site {
     }
 
     #[track_caller]
-    pub fn get(&self, path: &str) -> Response {
+    pub fn get(&self, path: &str) -> SiteResponse {
         self.request("GET", path, &self.right(), "")
     }
 
     #[track_caller]
-    pub fn post(&self, path: &str, body: &Value) -> Response {
+    pub fn post(&self, path: &str, body: &Value) -> SiteResponse {
         self.request("POST", path, &self.right(), &body.to_string())
     }
 
@@ -181,7 +181,7 @@ impl Site {
     }
 
     #[track_caller]
-    pub fn reply(&self, id: &str, text: &str) -> Response {
+    pub fn reply(&self, id: &str, text: &str) -> SiteResponse {
         let order = json!({ "id": id, "tool": "claude", "session_id": SESSION, "text": text });
         self.post("/api/replies", &order)
     }
@@ -190,7 +190,7 @@ impl Site {
     #[track_caller]
     pub fn wait_for_reply(&self, id: &str, state: &str) -> Value {
         let mut seen = Value::Null;
-        wait_until(PATIENCE, &format!("a reply that is {state}"), || {
+        wait_until(TIMEOUT, &format!("a reply that is {state}"), || {
             seen = self.session()["replies"].clone();
             let replies = seen.as_array().unwrap().iter();
             let mut own = replies.filter(|reply| reply["id"] == id && reply["state"] == state);
@@ -215,7 +215,7 @@ impl Site {
     }
 }
 
-impl Drop for Site {
+impl Drop for BoardSite {
     fn drop(&mut self) {
         if let Some(mut daemon) = self.daemon.take() {
             let _ = self.world.command("turnbridge").args(["daemon", "stop"]).output();
@@ -238,7 +238,7 @@ impl Events {
         // The board sends keep-alive lines, so that no read takes too long.
         let begun = Instant::now();
         loop {
-            assert!(begun.elapsed() < PATIENCE, "no `{name}` in {PATIENCE:?}");
+            assert!(begun.elapsed() < TIMEOUT, "no `{name}` in {TIMEOUT:?}");
             let mut line = String::new();
             if self.reader.read_line(&mut line).expect("an event") == 0 {
                 return None;
@@ -255,11 +255,11 @@ impl Events {
 }
 
 #[track_caller]
-pub fn read_response(stream: &mut TcpStream) -> Response {
+pub fn read_response(stream: &mut TcpStream) -> SiteResponse {
     let mut bytes = Vec::new();
     stream.read_to_end(&mut bytes).expect("an answer");
     let text = String::from_utf8(bytes).expect("UTF-8");
     let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no head: {text:?}"));
     let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect(head);
-    Response { status, head: head.to_owned(), body: body.to_owned() }
+    SiteResponse { status, head: head.to_owned(), body: body.to_owned() }
 }

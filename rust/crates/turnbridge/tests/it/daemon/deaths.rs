@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 use testkit::slack::SlackThread;
 use testkit::wait_until;
 
-use super::{PATIENCE, SESSION, Service};
+use super::{DaemonFixture, SESSION, TIMEOUT};
 use crate::support::world::payload;
 
 const CUT_OFF: &str = "The run of this reply was cut off";
 
 /// Returns a hook call of the agent, as a line of its script.
-fn hook(service: &Service, event: &str, more: Value) -> String {
+fn hook(service: &DaemonFixture, event: &str, more: Value) -> String {
     let program = match event {
         "Stop" => env!("CARGO_BIN_EXE_turnbridge-stop-gate"),
         _ => env!("CARGO_BIN_EXE_turnbridge-status"),
@@ -26,7 +26,7 @@ fn hook(service: &Service, event: &str, more: Value) -> String {
 }
 
 struct Death {
-    service: Service,
+    service: DaemonFixture,
     thread: SlackThread,
     reply: String,
 }
@@ -35,7 +35,7 @@ impl Death {
     /// Starts an agent in its turn, after its hook has seen the prompt. It continues with `rest`
     /// when allowed.
     fn in_a_turn(event: &str, more: Value) -> Death {
-        let service = Service::start();
+        let service = DaemonFixture::start();
         let thread = service.turn("fix it");
         let root = service.world.hermetic.root();
         let script = format!(
@@ -49,7 +49,7 @@ impl Death {
         let ts = service.slack.say(Some(&thread.parent.ts), "go on");
         let reply = format!("slack-{}-{ts}", thread.parent.channel);
         let death = Death { service, thread, reply };
-        wait_until(PATIENCE, "the agent's turn", || death.file("agent").exists().then_some(()));
+        wait_until(TIMEOUT, "the agent's turn", || death.file("agent").exists().then_some(()));
         death
     }
 
@@ -73,7 +73,7 @@ impl Death {
 
     /// Returns the inbox's result of the finished reply.
     fn outcome(&self) -> Value {
-        wait_until(PATIENCE, "the end of the reply", || {
+        wait_until(TIMEOUT, "the end of the reply", || {
             let shown = self.service.world.turnbridge(&["inbox", "--json"]);
             let shown: Value = serde_json::from_str(&shown).unwrap();
             let all = shown["replies"].as_array().unwrap().clone();
@@ -96,7 +96,7 @@ impl Death {
         self.service.wait_for_words(&self.thread, &["Your reply was received.", words]);
         self.service.be_agent("claude", "exit 0");
         self.service.slack.say(Some(&self.thread.parent.ts), "the next one");
-        let calls = wait_until(PATIENCE, "the next run", || {
+        let calls = wait_until(TIMEOUT, "the next run", || {
             Some(self.service.calls()).filter(|calls| calls.len() > 1)
         });
         assert!(calls.len() == 2 && calls[1].ends_with("the next one"), "{calls:?}");
@@ -158,7 +158,7 @@ fn an_agent_that_outlives_its_runner_and_ends_its_turn_is_done() {
     kill("-KILL", &death.runner());
     death.let_go_on();
     assert_eq!(death.outcome()["outcome"], "done");
-    death.service.slack.wait_for_thread("the turn", PATIENCE, |seen| {
+    death.service.slack.wait_for_thread("the turn", TIMEOUT, |seen| {
         seen.replies.iter().any(|reply| reply.text.contains("done after all"))
     });
     assert_eq!(death.said().len(), 1, "only the receipt: {:?}", death.said());
@@ -173,7 +173,7 @@ fn an_agent_that_outlives_its_runner_is_stopped_when_that_was_asked_for() {
     death.service.slack.say(Some(&death.thread.parent.ts), "stop");
     let inbox = death.service.world.hermetic.state_dir().join("inbox");
     let asked = inbox.join(format!("{}.stop", death.reply));
-    wait_until(PATIENCE, "the request", || asked.exists().then_some(()));
+    wait_until(TIMEOUT, "the request", || asked.exists().then_some(()));
     kill("-KILL", &runner);
     death.assert_told_and_over("The run of this reply was stopped.");
     assert_eq!(death.outcome()["outcome"], "stopped");

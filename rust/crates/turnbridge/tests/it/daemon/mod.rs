@@ -13,12 +13,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use testkit::slack::{Fault, SlackThread, When};
+use testkit::slack::{FaultMoment, SlackFault, SlackThread};
 use testkit::{SlackApi, SlackSetup, wait_until};
 
 use crate::support::world::{World, payload};
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 const SESSION: &str = "825c8529-ee09-4cb8-8902-dd785b12ca0a";
 
 const CONFIG: &str = "language = \"en\"
@@ -33,43 +33,43 @@ reply_resume = true
 enabled = false
 ";
 
-struct Service {
+struct DaemonFixture {
     slack: Arc<SlackApi>,
     world: World,
     daemon: Option<Child>,
 }
 
-impl Service {
-    fn start() -> Service {
-        let mut service = Service::without_daemon(CONFIG);
+impl DaemonFixture {
+    fn start() -> DaemonFixture {
+        let mut service = DaemonFixture::without_daemon(CONFIG);
         service.start_daemon();
-        service.slack.wait_for_sockets(1, PATIENCE);
+        service.slack.wait_for_sockets(1, TIMEOUT);
         service
     }
 
-    fn without_daemon(config: &str) -> Service {
-        Service::with_slack(SlackSetup::default(), config)
+    fn without_daemon(config: &str) -> DaemonFixture {
+        DaemonFixture::with_slack(SlackSetup::default(), config)
     }
 
-    fn with_slack(setup: SlackSetup, config: &str) -> Service {
-        Service::at(Arc::new(SlackApi::start(setup)), config)
+    fn with_slack(setup: SlackSetup, config: &str) -> DaemonFixture {
+        DaemonFixture::at(Arc::new(SlackApi::start(setup)), config)
     }
 
     /// Returns a separate machine on a Slack that others may use too.
-    fn at(slack: Arc<SlackApi>, config: &str) -> Service {
+    fn at(slack: Arc<SlackApi>, config: &str) -> DaemonFixture {
         let world = World::new()
             .with("TURNBRIDGE_SLACK_API_URL", &slack.base_url())
-            .with("TURNBRIDGE_SLACK_HASTE", "20");
+            .with("TURNBRIDGE_SLACK_TIME_SCALE", "20");
         world.configure(config);
         fs::create_dir_all(world.hermetic.root().join("bin")).unwrap();
-        let service = Service { slack, world, daemon: None };
+        let service = DaemonFixture { slack, world, daemon: None };
         service.be_agent("claude", "exit 0");
         service
     }
 
     fn start_daemon(&mut self) {
         self.spawn_daemon();
-        wait_until(PATIENCE, "the daemon", || self.status()["running"].as_bool().filter(|up| *up));
+        wait_until(TIMEOUT, "the daemon", || self.status()["running"].as_bool().filter(|up| *up));
     }
 
     /// Starts the daemon without waiting for it.
@@ -133,7 +133,7 @@ impl Service {
         };
         event("UserPromptSubmit", json!({"prompt": prompt}));
         event("Stop", json!({"last_assistant_message": format!("done: {prompt}")}));
-        self.slack.wait_for_thread(prompt, PATIENCE, |thread| {
+        self.slack.wait_for_thread(prompt, TIMEOUT, |thread| {
             thread.parent.text == prompt && !thread.replies.is_empty()
         })
     }
@@ -141,7 +141,7 @@ impl Service {
     #[track_caller]
     fn wait_for_words(&self, thread: &SlackThread, words: &[&str]) {
         let what = format!("{words:?} in the thread");
-        self.slack.wait_for_thread(&what, PATIENCE, |seen| {
+        self.slack.wait_for_thread(&what, TIMEOUT, |seen| {
             let texts: Vec<_> = seen.replies.iter().map(|reply| reply.text.as_str()).collect();
             let mut rest = texts.as_slice();
             let mut is_next = |word: &&str| {
@@ -159,13 +159,13 @@ impl Service {
 
     #[track_caller]
     fn wait_for_log(&self, outcome: &str) {
-        wait_until(PATIENCE, &format!("`{outcome}` in daemon.log"), || {
+        wait_until(TIMEOUT, &format!("`{outcome}` in daemon.log"), || {
             self.log().iter().any(|entry| entry["outcome"] == outcome).then_some(())
         });
     }
 }
 
-impl Drop for Service {
+impl Drop for DaemonFixture {
     fn drop(&mut self) {
         if let Some(mut daemon) = self.daemon.take() {
             let _ = self.world.command("turnbridge").args(["daemon", "stop"]).output();
@@ -178,20 +178,20 @@ impl Drop for Service {
 /// SLV-8.
 #[test]
 fn slv_t3_t4_a_reply_is_received_and_becomes_the_next_prompt_of_its_session() {
-    let service = Service::start();
+    let service = DaemonFixture::start();
     let thread = service.turn("fix it");
     service.slack.say(Some(&thread.parent.ts), "now the tests, please");
     service.wait_for_words(&thread, &["Your reply was received."]);
-    let call = wait_until(PATIENCE, "the agent", || service.calls().pop());
+    let call = wait_until(TIMEOUT, "the agent", || service.calls().pop());
     let cwd = service.world.hermetic.project();
     assert_eq!(call, format!("cwd={}|-r|{SESSION}|-p|stdin=now the tests, please", cwd.display()));
-    service.slack.wait_for_all_acked(PATIENCE);
+    service.slack.wait_for_all_acked(TIMEOUT);
     assert_eq!(service.slack.violations(), Vec::<String>::new());
 }
 
 #[test]
 fn slv_39_86_a_run_that_fails_is_told_with_its_reason() {
-    let service = Service::start();
+    let service = DaemonFixture::start();
     service.be_agent("claude", "echo secret >&2; exit 7");
     let thread = service.turn("fix it");
     service.slack.say(Some(&thread.parent.ts), "go on");
@@ -204,7 +204,7 @@ fn slv_39_86_a_run_that_fails_is_told_with_its_reason() {
 
 #[test]
 fn slv_42_44_45_strangers_bots_edits_and_forgeries_start_nothing() {
-    let service = Service::start();
+    let service = DaemonFixture::start();
     let thread = service.turn("fix it");
     let parent = thread.parent.ts.as_str();
     service.slack.raise(json!({
@@ -222,7 +222,7 @@ fn slv_42_44_45_strangers_bots_edits_and_forgeries_start_nothing() {
     let own = service.slack.say(None, "my own thread");
     service.slack.say(Some(&own), "go on");
     service.wait_for_log("no_route");
-    let answered = service.slack.wait_for_thread("it", PATIENCE, |seen| seen.parent.ts == own);
+    let answered = service.slack.wait_for_thread("it", TIMEOUT, |seen| seen.parent.ts == own);
     service.wait_for_words(&answered, &["This thread is not known"]);
     assert!(service.calls().is_empty(), "{:?}", service.calls());
     let threads = service.slack.threads();
@@ -234,15 +234,15 @@ fn slv_42_44_45_strangers_bots_edits_and_forgeries_start_nothing() {
 /// X11, SLV-21, SLV-47: only this machine's routes give the session, without a call to Slack.
 #[test]
 fn x11_whose_a_thread_is_stands_in_the_routes_and_slack_is_not_asked() {
-    let service = Service::start();
+    let service = DaemonFixture::start();
     let thread = service.turn("fix it");
     let reads = ["conversations.replies", "conversations.history"];
     for method in reads {
-        let refused = || Fault::Error(When::Before, "internal_error".to_owned());
+        let refused = || SlackFault::Error(FaultMoment::Before, "internal_error".to_owned());
         service.slack.fail(method, (0..1_000).map(|_| refused()));
     }
     service.slack.say(Some(&thread.parent.ts), "go on");
-    let call = wait_until(PATIENCE, "the agent", || service.calls().pop());
+    let call = wait_until(TIMEOUT, "the agent", || service.calls().pop());
     assert!(call.contains(SESSION), "{call}");
     let asked = reads.map(|method| {
         let calls = service.slack.calls_of(method);
@@ -253,25 +253,24 @@ fn x11_whose_a_thread_is_stands_in_the_routes_and_slack_is_not_asked() {
 
 #[test]
 fn a_reply_that_nobody_heard_is_asked_for_when_the_daemon_is_back() {
-    let mut service = Service::start();
+    let mut service = DaemonFixture::start();
     let thread = service.turn("fix it");
     service.slack.say(Some(&thread.parent.ts), "first");
-    wait_until(PATIENCE, "the first", || (service.calls().len() == 1).then_some(()));
+    wait_until(TIMEOUT, "the first", || (service.calls().len() == 1).then_some(()));
     service.world.turnbridge(&["daemon", "stop"]);
     service.daemon.take().unwrap().wait().unwrap();
     // Without an event: Slack has stopped its retries.
     service.slack.post_as_user(Some(&thread.parent.ts), "while you slept");
     service.start_daemon();
-    let calls = wait_until(PATIENCE, "the second", || {
-        Some(service.calls()).filter(|calls| calls.len() > 1)
-    });
+    let calls =
+        wait_until(TIMEOUT, "the second", || Some(service.calls()).filter(|calls| calls.len() > 1));
     assert_eq!(calls.len(), 2, "{calls:?}");
     assert!(calls[1].contains("while you slept"), "{calls:?}");
 }
 
 #[test]
 fn there_is_one_daemon_and_it_delivers_while_it_lives() {
-    let service = Service::start();
+    let service = DaemonFixture::start();
     let second = service.command("turnbridge").args(["daemon", "--foreground"]).output().unwrap();
     assert_eq!(second.status.code(), Some(1));
     let error = String::from_utf8(second.stderr).unwrap();
@@ -286,7 +285,7 @@ fn there_is_one_daemon_and_it_delivers_while_it_lives() {
 
 #[test]
 fn a_config_that_is_wrong_is_told_once_and_the_old_one_stays() {
-    let service = Service::start();
+    let service = DaemonFixture::start();
     service.world.configure("[gate]\nenabled = false\n[slack]\nbot_token = 7\n");
     let refused = || {
         let log = service.log();
@@ -294,21 +293,21 @@ fn a_config_that_is_wrong_is_told_once_and_the_old_one_stays() {
             .filter(|entry| entry["message"] == "the config is wrong; the old one stays")
             .count()
     };
-    wait_until(PATIENCE, "the refusal", || (refused() == 1).then_some(()));
+    wait_until(TIMEOUT, "the refusal", || (refused() == 1).then_some(()));
     service.turn("with the old config");
     assert_eq!(refused(), 1);
     // Without replies the connection is closed.
     service.world.configure(&CONFIG.replace("reply_resume = true", "reply_resume = false"));
-    wait_until(PATIENCE, "the end of the connection", || {
+    wait_until(TIMEOUT, "the end of the connection", || {
         (service.status()["daemon"]["slack"]["state"] == "off").then_some(())
     });
-    wait_until(PATIENCE, "no socket", || service.slack.open_sockets().is_empty().then_some(()));
+    wait_until(TIMEOUT, "no socket", || service.slack.open_sockets().is_empty().then_some(()));
 }
 
 /// X25.
 #[test]
 fn a_daemon_that_starts_with_a_wrong_config_runs_and_says_so_everywhere() {
-    let service = Service::without_daemon(&format!("{CONFIG}[voice]\nmute = 7\n"));
+    let service = DaemonFixture::without_daemon(&format!("{CONFIG}[voice]\nmute = 7\n"));
     let said = |arguments: &[&str]| {
         let output = service.command("turnbridge").args(arguments).output().unwrap();
         let text = [output.stdout, output.stderr].concat();
@@ -341,8 +340,8 @@ fn a_daemon_that_starts_with_a_wrong_config_runs_and_says_so_everywhere() {
     assert_eq!(refused[0]["message"], "the config is wrong; no config is in force");
     // The repaired config takes effect without a restart.
     service.world.configure(CONFIG);
-    service.slack.wait_for_sockets(1, PATIENCE);
-    wait_until(PATIENCE, "the config", || {
+    service.slack.wait_for_sockets(1, TIMEOUT);
+    wait_until(TIMEOUT, "the config", || {
         service.status()["daemon"]["config_problem"].is_null().then_some(())
     });
     assert_eq!(said(&["daemon", "stop"]), "the daemon has stopped\n");
@@ -351,7 +350,7 @@ fn a_daemon_that_starts_with_a_wrong_config_runs_and_says_so_everywhere() {
 /// As on a full disk, where the lock of the daemon can be taken all the same.
 #[test]
 fn a_daemon_that_cannot_write_its_state_is_said_to_run_and_tries_again() {
-    let service = Service::without_daemon(CONFIG);
+    let service = DaemonFixture::without_daemon(CONFIG);
     let said = |arguments: &[&str]| {
         let output = service.command("turnbridge").args(arguments).output().unwrap();
         let text = [output.stdout, output.stderr].concat();
@@ -389,7 +388,7 @@ fn a_daemon_that_cannot_write_its_state_is_said_to_run_and_tries_again() {
 #[test]
 fn of_a_config_that_others_can_write_to_the_log_says_that_none_is_in_force() {
     use std::os::unix::fs::PermissionsExt;
-    let mut service = Service::without_daemon(CONFIG);
+    let mut service = DaemonFixture::without_daemon(CONFIG);
     let file = service.world.hermetic.config_dir().join("config.toml");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
     service.start_daemon();
@@ -403,9 +402,9 @@ fn of_a_config_that_others_can_write_to_the_log_says_that_none_is_in_force() {
 
 #[test]
 fn x36_without_slack_it_runs_all_the_same() {
-    let mut service = Service::without_daemon("[gate]\nenabled = false\n");
+    let mut service = DaemonFixture::without_daemon("[gate]\nenabled = false\n");
     service.start_daemon();
-    wait_until(PATIENCE, "its state", || {
+    wait_until(TIMEOUT, "its state", || {
         (service.status()["daemon"]["slack"]["state"] == "off").then_some(())
     });
     assert!(service.slack.calls().is_empty());
@@ -429,9 +428,9 @@ fn a_slip_in_the_config_is_named_where_it_is_said_that_slack_is_off() {
             "no Slack is configured; not known in config.toml: `slak` (did you mean `slack`?)",
         ),
     ] {
-        let mut service = Service::without_daemon(&wrong);
+        let mut service = DaemonFixture::without_daemon(&wrong);
         service.start_daemon();
-        wait_until(PATIENCE, "its state", || {
+        wait_until(TIMEOUT, "its state", || {
             (service.status()["daemon"]["slack"]["state"] == "off").then_some(())
         });
         let shown = service.world.turnbridge(&["daemon", "status"]);
@@ -447,18 +446,18 @@ fn a_slip_in_the_config_is_named_where_it_is_said_that_slack_is_off() {
 
 #[test]
 fn replies_of_one_session_wait_for_each_other_and_stop_ends_the_running_one() {
-    let service = Service::start();
+    let service = DaemonFixture::start();
     service.be_agent("claude", "exec sleep 60");
     let thread = service.turn("fix it");
     service.slack.say(Some(&thread.parent.ts), "first");
-    wait_until(PATIENCE, "the first run", || (service.calls().len() == 1).then_some(()));
+    wait_until(TIMEOUT, "the first run", || (service.calls().len() == 1).then_some(()));
     service.be_agent("claude", "exit 0");
     service.slack.say(Some(&thread.parent.ts), "second");
     service.wait_for_words(&thread, &["An earlier reply is still running."]);
     assert_eq!(service.calls().len(), 1);
     service.slack.say(Some(&thread.parent.ts), "stop");
     service.wait_for_words(&thread, &["The run of this reply was stopped."]);
-    let calls = wait_until(PATIENCE, "the second run", || {
+    let calls = wait_until(TIMEOUT, "the second run", || {
         Some(service.calls()).filter(|calls| calls.len() == 2)
     });
     assert!(calls[1].contains("second"), "{calls:?}");
@@ -466,7 +465,7 @@ fn replies_of_one_session_wait_for_each_other_and_stop_ends_the_running_one() {
 
 #[test]
 fn it_goes_into_the_background_and_ends_on_a_signal() {
-    let service = Service::without_daemon(CONFIG);
+    let service = DaemonFixture::without_daemon(CONFIG);
     let mut command = service.command("turnbridge");
     let output = command.arg("daemon").output().unwrap();
     assert!(output.status.success(), "{output:?}");
@@ -475,9 +474,9 @@ fn it_goes_into_the_background_and_ends_on_a_signal() {
     let status = service.status();
     let pid = status["daemon"]["pid"].as_u64().unwrap().to_string();
     assert!(text.contains(&pid), "{text}");
-    service.slack.wait_for_sockets(1, PATIENCE);
+    service.slack.wait_for_sockets(1, TIMEOUT);
     assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
-    wait_until(PATIENCE, "its end", || (service.status()["running"] == false).then_some(()));
+    wait_until(TIMEOUT, "its end", || (service.status()["running"] == false).then_some(()));
     let log = service.log();
     let last = log.last().unwrap();
     assert_eq!(
@@ -489,12 +488,12 @@ fn it_goes_into_the_background_and_ends_on_a_signal() {
 
 #[test]
 fn a_suspended_daemon_says_so_and_can_be_stopped() {
-    let mut service = Service::without_daemon("[gate]\nenabled = false\n");
+    let mut service = DaemonFixture::without_daemon("[gate]\nenabled = false\n");
     service.start_daemon();
     assert_eq!(service.status()["suspended"], false);
     let pid = service.status()["daemon"]["pid"].to_string();
     assert!(Command::new("kill").args(["-STOP", &pid]).status().unwrap().success());
-    wait_until(PATIENCE, "the signal", || (service.status()["suspended"] == true).then_some(()));
+    wait_until(TIMEOUT, "the signal", || (service.status()["suspended"] == true).then_some(()));
     let shown = service.world.turnbridge(&["daemon", "status"]);
     assert!(shown.contains("suspended by a signal"), "{shown}");
     assert!(shown.contains(&format!("hint: `kill -CONT {pid}` lets it go on")), "{shown}");
@@ -504,7 +503,7 @@ fn a_suspended_daemon_says_so_and_can_be_stopped() {
 /// X36: a notice queued during the stop is delivered.
 #[test]
 fn what_is_left_when_it_stops_is_delivered_by_the_notifier() {
-    let service = Service::start();
+    let service = DaemonFixture::start();
     service.slack.down();
     let mut event = payload("UserPromptSubmit", json!({"prompt": "left behind"}));
     event["session_id"] = json!(SESSION);
@@ -517,19 +516,19 @@ fn what_is_left_when_it_stops_is_delivered_by_the_notifier() {
             serde_json::from_str(&service.world.turnbridge(&["outbox", "--json"])).unwrap();
         list["notices"].as_array().unwrap().clone()
     };
-    wait_until(PATIENCE, "a failed attempt", || {
+    wait_until(TIMEOUT, "a failed attempt", || {
         waiting().first().is_some_and(|notice| notice["attempts"] == 1).then_some(())
     });
     service.world.turnbridge(&["daemon", "stop"]);
     service.slack.up();
     service.world.turnbridge(&["outbox", "retry"]);
-    service.slack.wait_for_thread("it", PATIENCE, |thread| thread.parent.text == "left behind");
-    wait_until(PATIENCE, "an empty outbox", || waiting().is_empty().then_some(()));
+    service.slack.wait_for_thread("it", TIMEOUT, |thread| thread.parent.text == "left behind");
+    wait_until(TIMEOUT, "an empty outbox", || waiting().is_empty().then_some(()));
 }
 
 #[test]
 fn an_edited_message_and_an_agent_that_is_gone_are_dealt_with() {
-    let service = Service::start();
+    let service = DaemonFixture::start();
     let thread = service.turn("fix it");
     fs::remove_file(service.world.hermetic.root().join("bin/claude")).unwrap();
     service.world.configure(&format!("{CONFIG}[resume]\nclaude = \"/nowhere/claude\"\n"));

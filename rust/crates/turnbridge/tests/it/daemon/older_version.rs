@@ -16,15 +16,17 @@ fn older() -> Option<PathBuf> {
 }
 
 /// Creates a service with these programs of the older version.
-fn service(older: &std::path::Path, programs: &[&'static str], config: &str) -> Service {
-    let mut service = Service::without_daemon(config);
+fn service(older: &std::path::Path, programs: &[&'static str], config: &str) -> DaemonFixture {
+    let mut service = DaemonFixture::without_daemon(config);
     service.world.take_from(older, programs);
+    // Its name in 0.1.0.
+    service.world.set("TURNBRIDGE_SLACK_HASTE", "20");
     service
 }
 
 /// Checks that every turn has one thread, with its prompt once and its answer once.
 #[track_caller]
-fn check_threads(service: &Service, prompts: &[String]) {
+fn check_threads(service: &DaemonFixture, prompts: &[String]) {
     let threads = service.slack.threads();
     for prompt in prompts {
         let own: Vec<_> = threads.iter().filter(|it| it.parent.text == *prompt).collect();
@@ -35,8 +37,8 @@ fn check_threads(service: &Service, prompts: &[String]) {
     }
 }
 
-fn check_both_ways(service: &Service) {
-    service.slack.wait_for_sockets(1, PATIENCE);
+fn check_both_ways(service: &DaemonFixture) {
+    service.slack.wait_for_sockets(1, TIMEOUT);
     let prompts: Vec<String> = (0..6).map(|number| format!("turn {number}")).collect();
     for prompt in &prompts {
         service.turn(prompt);
@@ -46,7 +48,7 @@ fn check_both_ways(service: &Service) {
         let thread = threads.iter().find(|it| it.parent.text == prompts[number]).unwrap();
         service.slack.say(Some(&thread.parent.ts), &format!("reply {number}"));
     }
-    wait_until(PATIENCE, "two runs", || (service.calls().len() == 2).then_some(()));
+    wait_until(TIMEOUT, "two runs", || (service.calls().len() == 2).then_some(()));
     check_threads(service, &prompts);
     let calls = service.calls().concat();
     assert!(calls.contains("reply 1") && calls.contains("reply 4"), "{calls}");
@@ -78,16 +80,16 @@ fn a_notice_that_one_version_has_begun_arrives_once_whoever_comes_next() {
     for is_begun_by_older in [true, false] {
         let programs = if is_begun_by_older { &PROGRAMS[..] } else { &[] };
         let mut service = service(&older, programs, CONFIG);
-        service.slack.fail("chat.postMessage", [Fault::Reset(When::After)]);
+        service.slack.fail("chat.postMessage", [SlackFault::Reset(FaultMoment::After)]);
         // Slack returns the channel's newest message, and then fails.
-        let nothing_more = std::iter::once(Fault::Pass).chain((0..9).map(|_| down()));
+        let nothing_more = std::iter::once(SlackFault::Pass).chain((0..9).map(|_| down()));
         service.slack.fail("conversations.history", nothing_more);
         let event = |name: &str, more: Value| service.world.status(&payload(name, more));
         event("UserPromptSubmit", json!({"prompt": "go"}));
         event("Stop", json!({"last_assistant_message": "done: go"}));
-        service.slack.wait_for_calls("chat.postMessage", 1, PATIENCE);
+        service.slack.wait_for_calls("chat.postMessage", 1, TIMEOUT);
         let outbox = service.world.hermetic.state_dir().join("outbox");
-        wait_until(PATIENCE, "an attempt that has ended", || {
+        wait_until(TIMEOUT, "an attempt that has ended", || {
             let files = fs::read_dir(&outbox).unwrap().map(|file| file.unwrap().path());
             let texts = files.filter_map(|path| fs::read_to_string(path).ok());
             texts.into_iter().any(|text| text.contains("next_attempt_at\":\"")).then_some(())
@@ -105,6 +107,6 @@ fn a_notice_that_one_version_has_begun_arrives_once_whoever_comes_next() {
     }
 }
 
-fn down() -> Fault {
-    Fault::Error(When::Before, "internal_error".to_owned())
+fn down() -> SlackFault {
+    SlackFault::Error(FaultMoment::Before, "internal_error".to_owned())
 }

@@ -12,10 +12,10 @@ const SESSIONS: [&str; 3] =
     [SESSION, "01a1e18e-2062-79f1-b187-979e8f997b9c", "01a1e18e-2062-79f1-b187-979e8f997b9d"];
 const INTERVAL: Duration = Duration::from_millis(50);
 /// The timeout for all work to finish, on a busy machine.
-const LONG_PATIENCE: Duration = Duration::from_secs(240);
+const LONG_TIMEOUT: Duration = Duration::from_secs(240);
 
 /// The owner writes until the end; one message in five is a reply, which must run.
-fn talk(service: &Service, threads: &[SlackThread], is_over: &AtomicBool) -> Vec<String> {
+fn talk(service: &DaemonFixture, threads: &[SlackThread], is_over: &AtomicBool) -> Vec<String> {
     let mut replies = Vec::new();
     for number in 0.. {
         if is_over.load(Ordering::SeqCst) {
@@ -42,16 +42,16 @@ fn sockets_are_killed_and_refreshed_under_traffic_and_every_event_is_heard_in_ti
         disconnect_grace: Duration::from_secs(3),
         ..SlackSetup::default()
     };
-    let mut service = Service::with_slack(setup, CONFIG);
+    let mut service = DaemonFixture::with_slack(setup, CONFIG);
     service.start_daemon();
-    service.slack.wait_for_sockets(1, PATIENCE);
+    service.slack.wait_for_sockets(1, TIMEOUT);
     let turn = |(number, id): (usize, &&str)| service.turn_of(id, &format!("turn {number}"));
     let threads: Vec<_> = SESSIONS.iter().enumerate().map(turn).collect();
     let is_over = AtomicBool::new(false);
     let mut replies = thread::scope(|scope| {
         let talking = scope.spawn(|| talk(&service, &threads, &is_over));
         for number in 0..cycles {
-            service.slack.wait_for_sockets(1, PATIENCE);
+            service.slack.wait_for_sockets(1, TIMEOUT);
             thread::sleep(INTERVAL * 7);
             match number % 4 {
                 0 => service.slack.kill(Cut::Reset),
@@ -61,11 +61,11 @@ fn sockets_are_killed_and_refreshed_under_traffic_and_every_event_is_heard_in_ti
             };
             thread::sleep(INTERVAL * 7);
         }
-        service.slack.wait_for_sockets(1, PATIENCE);
+        service.slack.wait_for_sockets(1, TIMEOUT);
         is_over.store(true, Ordering::SeqCst);
         talking.join().unwrap()
     });
-    let events = service.slack.wait_for_all_acked(PATIENCE);
+    let events = service.slack.wait_for_all_acked(TIMEOUT);
     let late: Vec<_> = events.iter().filter(|event| event.acked_attempt > Some(1)).collect();
     assert!(late.is_empty(), "{late:?}");
     assert_eq!(service.slack.violations(), Vec::<String>::new());
@@ -76,7 +76,7 @@ fn sockets_are_killed_and_refreshed_under_traffic_and_every_event_is_heard_in_ti
     };
     let state = service.world.hermetic.state_dir().join("inbox");
     let is_open = |name: String| name.ends_with(".json");
-    wait_until(LONG_PATIENCE, "the end of every reply", || {
+    wait_until(LONG_TIMEOUT, "the end of every reply", || {
         let mut files = fs::read_dir(&state).unwrap().map(|it| it.unwrap().file_name());
         let is_settled = !files.any(|name| is_open(name.into_string().unwrap()));
         (is_settled && ran().len() >= replies.len()).then_some(())

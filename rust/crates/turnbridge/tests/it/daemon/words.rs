@@ -3,10 +3,10 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use testkit::slack::{Fault, FaultMix, SlackMessage, SlackThread, When};
+use testkit::slack::{FaultMix, FaultMoment, SlackFault, SlackMessage, SlackThread};
 use testkit::wait_until;
 
-use super::{CONFIG, PATIENCE, SESSION, Service};
+use super::{CONFIG, DaemonFixture, SESSION, TIMEOUT};
 use crate::support::world::{feed, payload};
 
 const THREAD: &str = "01a1e18b-7630-76a2-a6c7-e01be454fe87";
@@ -16,15 +16,15 @@ const RECEIVED: &str = "返信を受領しました。これを `resume` とし�
     **注意：家でCLIを続ける場合は、いま開いている対話CLIをいったん終了し、改めて `resume` で入り直してください。**\n\
     （Slack側の `resume` は別プロセスで進むため、同時操作すると順序逆転・二重実行が起き得ます。）";
 
-fn start_in(language: &str) -> Service {
+fn start_in(language: &str) -> DaemonFixture {
     let config = CONFIG.replace("\"en\"", &format!("\"{language}\""));
-    let mut service = Service::without_daemon(&config);
+    let mut service = DaemonFixture::without_daemon(&config);
     service.start_daemon();
-    service.slack.wait_for_sockets(1, PATIENCE);
+    service.slack.wait_for_sockets(1, TIMEOUT);
     service
 }
 
-impl Service {
+impl DaemonFixture {
     /// Returns the app's messages in the thread after the answer of its turn.
     #[track_caller]
     fn words(&self, thread: &SlackThread) -> Vec<String> {
@@ -39,7 +39,7 @@ impl Service {
     }
 
     fn wait_for_end(&self) {
-        wait_until(PATIENCE, "the end of the reply", || {
+        wait_until(TIMEOUT, "the end of the reply", || {
             (!self.log_of("reply finished").is_empty()).then_some(())
         });
     }
@@ -72,7 +72,7 @@ impl Service {
         let mut notify = self.world.command("turnbridge");
         notify.args(["notify", "--tool", "codex", &report.to_string()]);
         assert!(notify.stdin(std::process::Stdio::null()).status().unwrap().success());
-        self.slack.wait_for_thread("the turn of Codex", PATIENCE, |thread| {
+        self.slack.wait_for_thread("the turn of Codex", TIMEOUT, |thread| {
             thread.parent.text == "fix it" && !thread.replies.is_empty()
         })
     }
@@ -99,7 +99,7 @@ fn slv_84_x23_in_japanese_a_run_is_announced_to_the_letter() {
     let service = start_in("ja");
     let thread = service.turn("直して");
     service.slack.say(Some(&thread.parent.ts), "次はテストを");
-    wait_until(PATIENCE, "the agent", || service.calls().pop());
+    wait_until(TIMEOUT, "the agent", || service.calls().pop());
     service.wait_for_end();
     assert_eq!(service.words(&thread), [RECEIVED]);
 }
@@ -110,7 +110,7 @@ fn slv_85_x23_in_japanese_a_thread_that_is_not_known_is_told_so_to_the_letter() 
     let service = start_in("ja");
     let own = service.slack.say(None, "自分のスレッド");
     service.slack.say(Some(&own), "続けて");
-    let answered = service.slack.wait_for_thread("the answer", PATIENCE, |thread| {
+    let answered = service.slack.wait_for_thread("the answer", TIMEOUT, |thread| {
         thread.parent.ts == own && thread.replies.iter().any(|reply| reply.bot_id.is_some())
     });
     let said = answered.replies.iter().find(|reply| reply.bot_id.is_some()).unwrap();
@@ -138,7 +138,7 @@ fn slv_86_x23_in_japanese_a_failed_run_is_told_to_the_letter_with_its_reason() {
 #[test]
 fn x37_cvi_18_in_japanese_the_gate_speaks_to_the_agent_alone_and_is_not_translated() {
     let config = CONFIG.replace("\"en\"", "\"ja\"").replace("enabled = false", "enabled = true");
-    let mut service = Service::without_daemon(&config);
+    let mut service = DaemonFixture::without_daemon(&config);
     service.start_daemon();
     let call = |name: &str, more: Value| {
         let mut payload = payload(name, more);
@@ -156,7 +156,7 @@ fn x37_cvi_18_in_japanese_the_gate_speaks_to_the_agent_alone_and_is_not_translat
     assert!(reason.starts_with("CVI check failed: /cvi:speak not called\n"), "{reason}");
     let more = json!({"stop_hook_active": true, "last_assistant_message": "話しました。"});
     assert_eq!(call("Stop", more).status.code(), Some(0));
-    let thread = service.slack.wait_for_thread("the turn", PATIENCE, |thread| {
+    let thread = service.slack.wait_for_thread("the turn", TIMEOUT, |thread| {
         thread.parent.text == "直して" && thread.replies.len() == 2
     });
     let said: Vec<_> = thread.replies.iter().map(|reply| reply.text.as_str()).collect();
@@ -175,7 +175,7 @@ fn x40_a_reply_for_an_open_terminal_of_codex_is_not_told_that_a_process_is_start
         let thread = service.codex_turn("user");
         let _terminal = service.hold_thread();
         service.slack.say(Some(&thread.parent.ts), "go on");
-        let call = wait_until(PATIENCE, "the agent", || service.calls().pop());
+        let call = wait_until(TIMEOUT, "the agent", || service.calls().pop());
         assert!(call.contains("|queue|"), "{call}");
         let said = service.words(&thread);
         assert!(said.len() == 1 && said[0].contains(words), "{said:?}");
@@ -191,7 +191,7 @@ fn x40_slv_84_a_codex_exec_is_no_terminal() {
     let thread = service.codex_turn("exec");
     let _exec = service.hold_thread();
     service.slack.say(Some(&thread.parent.ts), "続けて");
-    wait_until(PATIENCE, "the receipt", || (!service.words(&thread).is_empty()).then_some(()));
+    wait_until(TIMEOUT, "the receipt", || (!service.words(&thread).is_empty()).then_some(()));
     assert_eq!(service.words(&thread)[0], RECEIVED);
 }
 
@@ -199,13 +199,13 @@ fn x40_slv_84_a_codex_exec_is_no_terminal() {
 fn slv_83_a_thread_is_logged_as_told_when_slack_has_the_words_and_not_before() {
     let service = start_in("en");
     let thread = service.turn("fix it");
-    let fails = FaultMix::seeded(1).with(1.0, Fault::Status(When::Before, 500));
+    let fails = FaultMix::seeded(1).with(1.0, SlackFault::Status(FaultMoment::Before, 500));
     service.slack.fail_by_chance("chat.postMessage", fails);
     let posts = service.slack.calls_of("chat.postMessage").len();
     let ts = service.slack.say(Some(&thread.parent.ts), "secret words");
     let id = format!("slack-{}-{ts}", thread.parent.channel);
-    service.slack.wait_for_calls("chat.postMessage", posts + 1, PATIENCE);
-    wait_until(PATIENCE, "the words in the outbox", || {
+    service.slack.wait_for_calls("chat.postMessage", posts + 1, TIMEOUT);
+    wait_until(TIMEOUT, "the words in the outbox", || {
         service.log_of("message for the thread queued").pop()
     });
     assert!(service.log_of("posted to the thread").is_empty());
@@ -236,7 +236,10 @@ fn slv_83_a_thread_is_logged_as_told_when_slack_has_the_words_and_not_before() {
 fn slv_81_83_words_that_slack_refuses_for_good_are_logged_as_not_told() {
     let service = start_in("en");
     let thread = service.turn("fix it");
-    service.slack.fail("chat.postMessage", [Fault::Error(When::Before, "msg_too_long".to_owned())]);
+    service.slack.fail(
+        "chat.postMessage",
+        [SlackFault::Error(FaultMoment::Before, "msg_too_long".to_owned())],
+    );
     service.slack.say(Some(&thread.parent.ts), "go on");
     service.wait_for_end();
     let failed = service.log_of("could not post to the thread");

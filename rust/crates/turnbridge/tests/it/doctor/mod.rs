@@ -2,8 +2,8 @@
 //! fault.
 
 mod agreement;
-mod clinic;
 mod faults;
+mod healthy_setup;
 mod rough;
 
 use std::fs;
@@ -11,15 +11,15 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::schemas;
-use clinic::Clinic;
+use healthy_setup::HealthySetup;
 
 #[test]
 fn a_healthy_set_up_is_quiet() {
-    let clinic = Clinic::new();
-    let output = clinic.run(&["doctor"]);
+    let healthy = HealthySetup::new();
+    let output = healthy.run(&["doctor"]);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert!(output.stderr.is_empty(), "{output:?}");
-    insta::assert_snapshot!(clinic.without_figures(&output.stdout), @"
+    insta::assert_snapshot!(healthy.without_figures(&output.stdout), @"
     ok       executables  VERSION, all four in `~/programs`
     ok       hooks        registered in `~/home/.claude/settings.json`; last seen: UserPromptSubmit just now
     ok       agents       Claude Code 2.1.197 (`~/bin/claude`); Codex 0.166.0 (`~/bin/codex`)
@@ -38,34 +38,34 @@ fn a_healthy_set_up_is_quiet() {
 
 #[test]
 fn a_healthy_set_up_with_replies_is_quiet_too() {
-    let clinic = Clinic::with_replies();
-    clinic.turnbridge(&["daemon"]);
-    assert_eq!(clinic.problems(&[]), [""; 0]);
-    let report = clinic.report(&[]);
+    let healthy = HealthySetup::with_replies();
+    healthy.turnbridge(&["daemon"]);
+    assert_eq!(healthy.problems(&[]), [""; 0]);
+    let report = healthy.report(&[]);
     let daemon = report.finding("daemon");
     assert!(daemon["what"].as_str().unwrap().ends_with("and hears replies"), "{daemon}");
 }
 
 #[test]
 fn a_config_with_a_key_that_is_not_known_is_not_called_valid() {
-    let clinic = Clinic::new();
+    let healthy = HealthySetup::new();
     let is_called_valid = || {
-        let said = String::from_utf8(clinic.run(&["doctor"]).stdout).unwrap();
+        let said = String::from_utf8(healthy.run(&["doctor"]).stdout).unwrap();
         said.contains("config.toml` is valid")
     };
     assert!(is_called_valid());
-    clinic.change_config(|text| format!("{text}[voice]\nspeed = 1\n"));
+    healthy.change_config(|text| format!("{text}[voice]\nspeed = 1\n"));
     assert!(!is_called_valid());
 }
 
 #[test]
 fn without_network_slack_is_not_asked() {
-    let clinic = Clinic::new();
-    let before = clinic.slack.calls().len();
-    assert_eq!(clinic.problems(&["--offline"]), [""; 0]);
-    assert_eq!(clinic.slack.calls().len(), before);
-    clinic.problems(&[]);
-    let asked: Vec<_> = clinic.slack.calls().into_iter().skip(before).collect();
+    let healthy = HealthySetup::new();
+    let before = healthy.slack.calls().len();
+    assert_eq!(healthy.problems(&["--offline"]), [""; 0]);
+    assert_eq!(healthy.slack.calls().len(), before);
+    healthy.problems(&[]);
+    let asked: Vec<_> = healthy.slack.calls().into_iter().skip(before).collect();
     let mut methods: Vec<_> = asked.iter().map(|call| call.method.as_str()).collect();
     methods.sort_unstable();
     assert_eq!(methods, ["apps.connections.open", "auth.test", "auth.test", "conversations.open"]);
@@ -73,58 +73,58 @@ fn without_network_slack_is_not_asked() {
 
 #[test]
 fn nothing_is_changed_without_being_asked_for() {
-    let clinic = Clinic::new();
-    let config = clinic.world.hermetic.config_dir().join("config.toml");
-    fs::write(clinic.settings(), "{ // mine\n}").unwrap();
+    let healthy = HealthySetup::new();
+    let config = healthy.world.hermetic.config_dir().join("config.toml");
+    fs::write(healthy.settings(), "{ // mine\n}").unwrap();
     fs::write(&config, "[voice]\nmute = 7\n").unwrap();
-    let before = clinic.all_files();
-    assert_eq!(clinic.run(&["doctor"]).status.code(), Some(2));
-    assert_eq!(clinic.all_files(), before);
+    let before = healthy.all_files();
+    assert_eq!(healthy.run(&["doctor"]).status.code(), Some(2));
+    assert_eq!(healthy.all_files(), before);
     // `--fix` does not touch foreign or unsafe things either.
-    clinic.run(&["doctor", "--fix"]);
-    assert_eq!(clinic.all_files(), before);
+    healthy.run(&["doctor", "--fix"]);
+    assert_eq!(healthy.all_files(), before);
 }
 
 #[test]
 fn a_registration_that_was_not_there_is_never_added() {
-    let clinic = Clinic::new();
-    clinic.turnbridge(&["hooks", "remove", "--yes"]);
-    clinic.turnbridge(&["codex", "notify", "remove", "--yes"]);
-    let before = clinic.all_files();
-    assert_eq!(clinic.problems(&["--fix"]), ["hooks-none", "codex-unregistered"]);
-    assert_eq!(clinic.all_files(), before);
+    let healthy = HealthySetup::new();
+    healthy.turnbridge(&["hooks", "remove", "--yes"]);
+    healthy.turnbridge(&["codex", "notify", "remove", "--yes"]);
+    let before = healthy.all_files();
+    assert_eq!(healthy.problems(&["--fix"]), ["hooks-none", "codex-unregistered"]);
+    assert_eq!(healthy.all_files(), before);
 }
 
 #[test]
 fn a_gate_that_was_asked_for_stays_when_the_hooks_are_updated() {
-    let clinic = Clinic::new();
-    clinic.turnbridge(&["hooks", "apply", "--gate", "--yes"]);
-    assert_eq!(clinic.problems(&[]), [""; 0], "either gate is as it should be");
-    clinic.change_settings(|text| text.replace("turnbridge-status", "x/turnbridge-status"));
-    assert_eq!(clinic.problems(&[]), ["hooks-program-missing"]);
-    assert_eq!(clinic.problems(&["--fix"]), [""; 0]);
-    assert!(!fs::read_to_string(clinic.settings()).unwrap().contains("--no-gate"));
+    let healthy = HealthySetup::new();
+    healthy.turnbridge(&["hooks", "apply", "--gate", "--yes"]);
+    assert_eq!(healthy.problems(&[]), [""; 0], "either gate is as it should be");
+    healthy.change_settings(|text| text.replace("turnbridge-status", "x/turnbridge-status"));
+    assert_eq!(healthy.problems(&[]), ["hooks-program-missing"]);
+    assert_eq!(healthy.problems(&["--fix"]), [""; 0]);
+    assert!(!fs::read_to_string(healthy.settings()).unwrap().contains("--no-gate"));
 }
 
 #[test]
 fn hooks_in_a_form_that_claude_code_does_not_know_are_outdated() {
-    let clinic = Clinic::new();
-    clinic.turnbridge(&["hooks", "apply", "--form", "shell", "--yes"]);
-    assert_eq!(clinic.problems(&[]), [""; 0], "a new one knows command lines too");
-    clinic.turnbridge(&["hooks", "apply", "--form", "exec", "--yes"]);
-    clinic.stand_in("claude", "echo '2.1.138 (Claude Code)'");
-    assert_eq!(clinic.problems(&[]), ["hooks-outdated", "claude-old"]);
-    assert_eq!(clinic.problems(&["--fix"]), ["claude-old"]);
+    let healthy = HealthySetup::new();
+    healthy.turnbridge(&["hooks", "apply", "--form", "shell", "--yes"]);
+    assert_eq!(healthy.problems(&[]), [""; 0], "a new one knows command lines too");
+    healthy.turnbridge(&["hooks", "apply", "--form", "exec", "--yes"]);
+    healthy.stand_in("claude", "echo '2.1.138 (Claude Code)'");
+    assert_eq!(healthy.problems(&[]), ["hooks-outdated", "claude-old"]);
+    assert_eq!(healthy.problems(&["--fix"]), ["claude-old"]);
 }
 
 #[test]
 fn what_was_mended_is_told() {
-    let clinic = Clinic::new();
-    clinic.make_readable_by_all(&clinic.world.hermetic.config_dir().join("config.toml"));
-    clinic.change_settings(|text| text.replace("turnbridge-status", "x/turnbridge-status"));
-    let output = clinic.run(&["doctor", "--fix", "--offline"]);
+    let healthy = HealthySetup::new();
+    healthy.make_readable_by_all(&healthy.world.hermetic.config_dir().join("config.toml"));
+    healthy.change_settings(|text| text.replace("turnbridge-status", "x/turnbridge-status"));
+    let output = healthy.run(&["doctor", "--fix", "--offline"]);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
-    let text = clinic.without_figures(&output.stdout);
+    let text = healthy.without_figures(&output.stdout);
     insta::assert_snapshot!(text.lines().take(2).collect::<Vec<_>>().join("\n"), @"
     fixed    `turnbridge hooks apply --yes`
     fixed    made private: `CONFIG/config.toml`

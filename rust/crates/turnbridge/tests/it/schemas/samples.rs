@@ -19,20 +19,20 @@ use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::{inbox, outbox, routes, turn_store};
 
 use super::{SCHEMAS, check, is_valid, schema_of};
-use crate::support::engines::PATIENCE;
+use crate::support::engines::TIMEOUT;
 use crate::support::world::{SESSION, World, feed, lines_of, payload, recordings};
 
 const ROLLOUT: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../turnbridge-core/testdata/codex/rollouts/ask.jsonl");
 
 /// A world with a sample of everything.
-struct Scene {
+struct SampleWorld {
     world: World,
     samples: BTreeMap<&'static str, Vec<Value>>,
 }
 
-impl Scene {
-    fn set() -> Scene {
+impl SampleWorld {
+    fn set() -> SampleWorld {
         let world = World::new();
         let root = world.hermetic.root().to_owned();
         let bin = root.join("bin");
@@ -52,7 +52,7 @@ impl Scene {
             .with("CLAUDE_CODE_ENTRYPOINT", "cli")
             .with("CLAUDE_PROJECT_DIR", &text(&project))
             .with("CLAUDE_PLUGIN_ROOT", "/plugin");
-        Scene { world, samples: BTreeMap::new() }
+        SampleWorld { world, samples: BTreeMap::new() }
     }
 
     fn paths(&self) -> StatePaths {
@@ -151,7 +151,7 @@ impl Scene {
         let mut command = self.world.command("turnbridge");
         command.args(["daemon", "--foreground"]).stdin(Stdio::null()).stderr(Stdio::null());
         let mut daemon = command.spawn().unwrap();
-        wait_until(PATIENCE, "the board", || {
+        wait_until(TIMEOUT, "the board", || {
             let output = self.world.command("turnbridge").arg("board").output().unwrap();
             output.status.success().then_some(())
         });
@@ -176,7 +176,7 @@ fn state_files(world: &World, folder: &str, extension: &str) -> Vec<Value> {
 }
 
 fn samples() -> BTreeMap<&'static str, Vec<Value>> {
-    let mut scene = Scene::set();
+    let mut scene = SampleWorld::set();
     scene.play_turns();
     scene.fill_queues();
     scene.world.turnbridge(&["pane", "launch", "--pane", "kitty:1", "--", "codex"]);

@@ -87,7 +87,7 @@ fn a_daemon_that_had_to_make_way_comes_back() {
 fn a_manager_that_does_not_answer_is_not_waited_for() {
     let mut managed = Managed::new("systemd");
     let before = managed.home();
-    managed.world = managed.world.with("TURNBRIDGE_SERVICE_PATIENCE_MS", "100");
+    managed.world = managed.world.with("TURNBRIDGE_SERVICE_TIMEOUT_MS", "100");
     managed.plant("show.hangs", "");
     insta::assert_snapshot!(managed.refused("install"), @"
     error: `systemctl --user show turnbridge.service --property=LoadState,UnitFileState,ActiveState,MainPID` did not answer within 100ms
@@ -99,7 +99,7 @@ fn a_manager_that_does_not_answer_is_not_waited_for() {
     ");
     fs::remove_file(managed.planted("show.hangs")).unwrap();
     // The timeout is long enough for the responsive ones on a busy machine.
-    managed.world = managed.world.with("TURNBRIDGE_SERVICE_PATIENCE_MS", "5000");
+    managed.world = managed.world.with("TURNBRIDGE_SERVICE_TIMEOUT_MS", "5000");
     managed.plant("enable.hangs", "");
     let said = managed.refused("install");
     assert!(said.starts_with("error: `systemctl --user enable --now turnbridge.service` did not"));

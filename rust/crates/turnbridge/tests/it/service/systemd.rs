@@ -75,7 +75,7 @@ fn a_unit_that_was_disabled_by_hand_is_installed_again() {
 fn a_daemon_that_does_not_come_up_is_told() {
     let mut managed = Managed::new("systemd");
     // The timeout is just long enough for the responsive ones on a busy machine.
-    managed.world = managed.world.with("TURNBRIDGE_SERVICE_PATIENCE_MS", "3000");
+    managed.world = managed.world.with("TURNBRIDGE_SERVICE_TIMEOUT_MS", "3000");
     managed.plant(
         "odd",
         "LoadState=loaded\nUnitFileState=enabled\nActiveState=activating\nMainPID=1\n",

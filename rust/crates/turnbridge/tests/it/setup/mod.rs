@@ -17,17 +17,17 @@ const TOKENS: &str = "xoxb-loopback-bot\nxapp-loopback-app\n";
 const BOTH: [&str; 2] = ["--bot-token-stdin", "--app-token-stdin"];
 
 /// A home with a Slack to set up, and agents that act like the real ones at their ends.
-struct Site {
+struct SetupWorld {
     slack: SlackApi,
     world: World,
 }
 
-impl Site {
-    fn new() -> Site {
-        Site::with(SlackSetup::default())
+impl SetupWorld {
+    fn new() -> SetupWorld {
+        SetupWorld::with(SlackSetup::default())
     }
 
-    fn with(setup: SlackSetup) -> Site {
+    fn with(setup: SlackSetup) -> SetupWorld {
         let slack = SlackApi::start(setup);
         let world = World::with_gate();
         let programs = world.hermetic.root().join("bin");
@@ -36,8 +36,8 @@ impl Site {
         let world = world
             .with("PATH", &format!("{}:/usr/bin:/bin", programs.display()))
             .with("TURNBRIDGE_SLACK_API_URL", &slack.base_url())
-            .with("TURNBRIDGE_SLACK_HASTE", "20");
-        Site { slack, world }
+            .with("TURNBRIDGE_SLACK_TIME_SCALE", "20");
+        SetupWorld { slack, world }
     }
 
     fn config(&self) -> PathBuf {
@@ -76,7 +76,7 @@ impl Site {
     }
 }
 
-impl Drop for Site {
+impl Drop for SetupWorld {
     fn drop(&mut self) {
         let _ = self.world.command("turnbridge").args(["daemon", "stop"]).output();
     }
@@ -99,7 +99,7 @@ fn claude() -> String {
 
 #[test]
 fn slv_6_slv_10_unattended_it_ends_after_the_notice_has_arrived() {
-    let site = Site::new();
+    let site = SetupWorld::new();
     fs::write(site.world.hermetic.claude_config_dir().join("settings.json"), "{}").unwrap();
     let mut arguments = vec!["--user", "U0OWNER", "--no-service", "--codex", "none"];
     arguments.extend(BOTH);
@@ -168,7 +168,7 @@ fn slv_6_slv_10_unattended_it_ends_after_the_notice_has_arrived() {
 #[test]
 fn slv_9_an_agent_with_a_settings_file_is_connected_unasked_and_one_without_is_not() {
     for is_there in [true, false] {
-        let site = Site::new();
+        let site = SetupWorld::new();
         let settings = site.world.hermetic.claude_config_dir().join("settings.json");
         let codex = site.world.hermetic.codex_home().join("config.toml");
         for file in [&settings, &codex] {
@@ -192,7 +192,7 @@ fn without_diff(said: &str) -> String {
 
 #[test]
 fn what_is_set_stays_when_it_is_run_again() {
-    let site = Site::new();
+    let site = SetupWorld::new();
     let mut arguments = vec!["--user", "U0OWNER", "--no-service", "--no-test"];
     arguments.extend(["--claude", "none", "--codex", "none", "--language", "ja"]);
     let first = site.done(&[&arguments[..], &BOTH].concat(), TOKENS);
@@ -208,7 +208,7 @@ fn what_is_set_stays_when_it_is_run_again() {
 
 #[test]
 fn slv_16_a_token_of_another_kind_is_told_apart() {
-    let site = Site::new();
+    let site = SetupWorld::new();
     let swapped = "xapp-loopback-app\nxoxb-loopback-bot\n";
     let arguments = [&BOTH[..], &["--user", "U0OWNER"]].concat();
     insta::assert_snapshot!(site.refused(&arguments, swapped), @"
@@ -237,12 +237,12 @@ fn slv_16_a_token_of_another_kind_is_told_apart() {
 fn missing_scopes_are_named_before_anything_is_written() {
     let arguments = [&BOTH[..], &["--user", "U0OWNER"]].concat();
     let bot_scopes = vec!["chat:write".to_owned()];
-    let site = Site::with(SlackSetup { bot_scopes, ..SlackSetup::default() });
+    let site = SetupWorld::with(SlackSetup { bot_scopes, ..SlackSetup::default() });
     insta::assert_snapshot!(site.refused(&arguments, TOKENS), @"
     error: the app lacks these scopes: im:history, im:write
     hint: add them under OAuth & Permissions > Bot Token Scopes, install the app again, and enter the token anew
     ");
-    let site = Site::with(SlackSetup { app_scopes: Vec::new(), ..SlackSetup::default() });
+    let site = SetupWorld::with(SlackSetup { app_scopes: Vec::new(), ..SlackSetup::default() });
     insta::assert_snapshot!(site.refused(&arguments, TOKENS), @"
     error: Slack refused it (`missing_scope: connections:write`)
     hint: make an app-level token with the scope `connections:write` under Basic Information > App-Level Tokens
@@ -251,7 +251,7 @@ fn missing_scopes_are_named_before_anything_is_written() {
 
 #[test]
 fn a_user_who_does_not_exist_is_not_written_down() {
-    let site = Site::new();
+    let site = SetupWorld::new();
     let with = |user: &str| site.refused(&[&BOTH[..], &["--user", user]].concat(), TOKENS);
     insta::assert_snapshot!(with("U0NOBODY"), @"
     error: Slack refused it (`user_not_found`)
@@ -265,7 +265,7 @@ fn a_user_who_does_not_exist_is_not_written_down() {
 
 #[test]
 fn without_a_network_it_says_so() {
-    let site = Site::new();
+    let site = SetupWorld::new();
     site.slack.down();
     let arguments = [&BOTH[..], &["--user", "U0OWNER"]].concat();
     let said = site.refused(&arguments, TOKENS);
@@ -282,7 +282,7 @@ fn without_a_network_it_says_so() {
 
 #[test]
 fn without_a_terminal_no_question_waits() {
-    let site = Site::new();
+    let site = SetupWorld::new();
     insta::assert_snapshot!(site.refused(&[], ""), @"
     error: there is no terminal to ask at: Bot token (xoxb-..., it is not shown)
     hint: `--bot-token-stdin` answers it
@@ -304,7 +304,7 @@ fn without_a_terminal_no_question_waits() {
 
 #[test]
 fn slv_18_20_what_the_app_is_made_from_can_be_printed() {
-    let site = Site::new();
+    let site = SetupWorld::new();
     let manifest: Value = serde_json::from_str(&site.done(&["--print-manifest"], "")).unwrap();
     assert_eq!(manifest["settings"]["socket_mode_enabled"], true);
     let events = &manifest["settings"]["event_subscriptions"]["bot_events"];
@@ -318,7 +318,7 @@ fn slv_18_20_what_the_app_is_made_from_can_be_printed() {
 
 #[test]
 fn a_broken_config_is_refused_and_left_alone() {
-    let site = Site::new();
+    let site = SetupWorld::new();
     site.world.configure("[slack\n");
     let output = site.setup(&[&BOTH[..], &["--user", "U0OWNER"]].concat(), TOKENS);
     assert_eq!(output.status.code(), Some(1), "{output:?}");
@@ -328,7 +328,7 @@ fn a_broken_config_is_refused_and_left_alone() {
 
 #[test]
 fn a_failed_test_run_says_what_to_do() {
-    let site = Site::new();
+    let site = SetupWorld::new();
     let programs = site.world.hermetic.root().join("bin");
     StandIn::new(
         &programs,
@@ -351,7 +351,7 @@ fn a_failed_test_run_says_what_to_do() {
 
 #[test]
 fn x36_without_slack_the_board_takes_its_place() {
-    let site = Site::new();
+    let site = SetupWorld::new();
     fs::remove_file(site.world.hermetic.root().join("bin/codex")).unwrap();
     let said = site.done(&["--no-slack", "--no-service", "--claude", "settings"], "");
     insta::assert_snapshot!(without_diff(&said), @"
@@ -396,7 +396,7 @@ fn x36_without_slack_the_board_takes_its_place() {
 
 #[test]
 fn it_does_not_say_that_all_is_set_up_while_claude_does_not_call_us() {
-    let site = Site::new();
+    let site = SetupWorld::new();
     let arguments = ["--no-slack", "--no-service", "--no-test", "--codex", "none"];
     let end = |more: &[&str]| {
         let said = site.done(&[&arguments, more].concat(), "");
@@ -435,7 +435,7 @@ fn it_does_not_say_that_all_is_set_up_while_claude_does_not_call_us() {
 
 #[test]
 fn x36_slv_88_without_slack_a_service_keeps_the_board() {
-    let site = Site::new();
+    let site = SetupWorld::new();
     let programs = site.world.hermetic.root().join("bin");
     StandIn::new(&programs, "systemctl", SYSTEMCTL);
     StandIn::new(&programs, "loginctl", "echo Linger=yes");
@@ -453,7 +453,7 @@ fn x36_slv_88_without_slack_a_service_keeps_the_board() {
 
 #[test]
 fn a_slack_that_is_to_be_left_alone_stays_as_it_is() {
-    let site = Site::new();
+    let site = SetupWorld::new();
     let before = "language = \"en\"\n[slack]\nbot_token = \"xoxb-loopback-bot\"\n\
                   [destinations.dm]\ntarget_user_id = \"U0OWNER\"\n";
     site.world.configure(before);
@@ -471,7 +471,7 @@ case "$2" in
     enable) touch "$unit.enabled"
         sed -n 's/^Environment=//p' "$unit" | sed 's/^"\(.*\)"$/\1/' > "$unit.env"
         env -i HOME="$HOME" $(cat "$unit.env") TURNBRIDGE_SLACK_API_URL="$TURNBRIDGE_SLACK_API_URL" \
-            TURNBRIDGE_SLACK_HASTE=20 $(sed -n 's/^ExecStart=//p' "$unit") </dev/null >/dev/null 2>&1 & ;;
+            TURNBRIDGE_SLACK_TIME_SCALE=20 $(sed -n 's/^ExecStart=//p' "$unit") </dev/null >/dev/null 2>&1 & ;;
     disable) rm -f "$unit.enabled" ;;
     show) [ -e "$unit" ] && echo LoadState=loaded || echo LoadState=not-found
         [ -e "$unit.enabled" ] && printf 'UnitFileState=enabled\nActiveState=active\nMainPID=4711\n'
@@ -480,7 +480,7 @@ esac"#;
 
 #[test]
 fn slv_11_a_service_runs_the_daemon_where_there_is_a_manager() {
-    let site = Site::new();
+    let site = SetupWorld::new();
     let programs = site.world.hermetic.root().join("bin");
     fs::remove_file(programs.join("codex")).unwrap();
     let systemctl = StandIn::new(&programs, "systemctl", SYSTEMCTL);
@@ -503,7 +503,7 @@ fn slv_11_a_service_runs_the_daemon_where_there_is_a_manager() {
 
 #[test]
 fn slv_11_a_service_that_cannot_be_had_is_no_reason_to_give_up() {
-    let site = Site::new();
+    let site = SetupWorld::new();
     let programs = site.world.hermetic.root().join("bin");
     fs::remove_file(programs.join("codex")).unwrap();
     StandIn::new(

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::machine::Machine;
+use super::machine::SoakMachine;
 use crate::support::world::recordings;
 
 /// The number of paragraphs of a long answer: some ten messages in Slack.
@@ -20,16 +20,16 @@ pub const PARAGRAPHS: usize = 120;
 
 /// One line of an agent's log.
 #[derive(Clone, Debug)]
-pub struct Noted {
+pub struct AgentLogLine {
     /// Microseconds since 1970 by the real clock.
     pub at: u64,
     /// The name in the prompt: `turn 3`, `reply 7`.
     pub name: String,
-    pub what: What,
+    pub what: AgentLogEntry,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum AgentLogEntry {
     /// The agent has its prompt.
     Began,
     /// A hook call has returned with this exit code; 137: it was killed.
@@ -43,24 +43,24 @@ pub enum What {
 }
 
 /// Returns the entries of agents so far, without an incomplete last line.
-pub fn read_log(path: &Path) -> Vec<Noted> {
+pub fn read_log(path: &Path) -> Vec<AgentLogLine> {
     let text = fs::read_to_string(path).unwrap_or_default();
     let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
     whole.lines().filter_map(read_line).collect()
 }
 
-fn read_line(line: &str) -> Option<Noted> {
+fn read_line(line: &str) -> Option<AgentLogLine> {
     let [at, name, what]: [&str; 3] = line.splitn(3, '|').collect::<Vec<_>>().try_into().ok()?;
     let words: Vec<_> = what.split(' ').collect();
     let what = match words.as_slice() {
-        ["began"] => What::Began,
-        ["hook", event, code] => What::Hook((*event).to_owned(), code.parse().ok()?),
-        ["ended"] => What::Ended,
-        ["failed"] => What::Failed,
-        ["exit", code] => What::Exit(code.parse().ok()?),
+        ["began"] => AgentLogEntry::Began,
+        ["hook", event, code] => AgentLogEntry::Hook((*event).to_owned(), code.parse().ok()?),
+        ["ended"] => AgentLogEntry::Ended,
+        ["failed"] => AgentLogEntry::Failed,
+        ["exit", code] => AgentLogEntry::Exit(code.parse().ok()?),
         _ => return None,
     };
-    Some(Noted { at: at.parse().ok()?, name: name.to_owned(), what })
+    Some(AgentLogLine { at: at.parse().ok()?, name: name.to_owned(), what })
 }
 
 pub fn prompt(name: &str, words: &str) -> String {
@@ -76,14 +76,14 @@ pub fn name_in(text: &str) -> Option<&str> {
     is_name.then_some(&text[..end])
 }
 
-pub fn install(machine: &Machine) {
+pub fn install(machine: &SoakMachine) {
     let bin = machine.world.hermetic.root().join("bin");
     fs::create_dir_all(&bin).unwrap();
     let path = bin.join("claude");
     testkit::write_program(&path, &script(machine));
 }
 
-fn script(machine: &Machine) -> String {
+fn script(machine: &SoakMachine) -> String {
     let program = |name| machine.world.command(name).get_program().to_str().unwrap().to_owned();
     include_str!("agent.sh")
         .replace("@LOG@", machine.agent_log().to_str().unwrap())

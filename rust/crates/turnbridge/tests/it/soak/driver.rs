@@ -9,17 +9,17 @@ use std::time::{Duration, Instant};
 
 use testkit::{SlackApi, SlackSetup};
 
-use super::agents::What;
-use super::faults::{Faults, Trouble};
-use super::machine::{Machine, now_micros};
+use super::agents::AgentLogEntry;
+use super::faults::{Faults, SoakTrouble};
+use super::machine::{SoakMachine, now_micros};
 use super::night::SlackClock;
-use super::person::{Said, Turn};
-use super::random::Random;
-use super::victims::{self, Found, Kill, Kind};
+use super::person::{PersonMessage, TypedTurn};
+use super::random::SoakRng;
+use super::victims::{self, FoundProcess, Kill, ProcessKind};
 
 /// The extent of a soak.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct SoakPlan {
     pub seed: u64,
     pub machines: usize,
     pub kills: usize,
@@ -28,25 +28,25 @@ pub struct Plan {
     /// The timeout for everything to come to rest.
     pub rest: Duration,
     /// Faults that are left out.
-    pub without: Vec<Trouble>,
+    pub without: Vec<SoakTrouble>,
 }
 
 pub struct Soak {
-    pub plan: Plan,
+    pub plan: SoakPlan,
     pub slack: SlackApi,
     pub slack_clock: SlackClock,
     pub channel: String,
-    pub machines: Arc<Vec<Machine>>,
-    pub said: Vec<Said>,
-    pub turns: Vec<Turn>,
+    pub machines: Arc<Vec<SoakMachine>>,
+    pub said: Vec<PersonMessage>,
+    pub turns: Vec<TypedTurn>,
     pub kills: Arc<Mutex<Vec<Kill>>>,
     pub faults: Faults,
     /// The actions in order, with the real time in microseconds.
     pub journal: Vec<(u64, String)>,
     /// Processes that still existed after the stop of all daemons.
-    pub left: Vec<Found>,
+    pub left: Vec<FoundProcess>,
     pub intruders: usize,
-    pub random: Random,
+    pub random: SoakRng,
     pub at_keyboard: Vec<Child>,
 }
 
@@ -59,13 +59,13 @@ const MOST_OPEN_REPLIES: usize = 20;
 const KILLS_OF_A_DAY: usize = 60;
 
 impl Soak {
-    pub fn start(plan: Plan) -> Soak {
+    pub fn start(plan: SoakPlan) -> Soak {
         let setup =
             SlackSetup { disconnect_grace: Duration::from_millis(500), ..SlackSetup::default() };
         let slack = SlackApi::start(setup);
         let url = slack.base_url();
-        let machines = (0..plan.machines).map(|number| Machine::new(number, &url, SESSIONS));
-        let random = Random::new(plan.seed);
+        let machines = (0..plan.machines).map(|number| SoakMachine::new(number, &url, SESSIONS));
+        let random = SoakRng::new(plan.seed);
         Soak {
             plan,
             slack_clock: SlackClock::new(),
@@ -87,13 +87,13 @@ impl Soak {
     /// Runs the whole soak.
     pub fn run(&mut self) {
         self.machines.iter().for_each(|machine| machine.look_after_daemon(true));
-        self.machines.iter().for_each(Machine::wait_until_it_listens);
+        self.machines.iter().for_each(SoakMachine::wait_until_it_listens);
         for machine in 0..self.machines.len() {
             for session in 0..SESSIONS {
                 self.begin_turn(machine, session, "work=10");
             }
         }
-        self.strike(Trouble::Weather);
+        self.strike(SoakTrouble::Weather);
         let begun = Instant::now();
         let is_over = AtomicBool::new(false);
         let mut random = self.random.fork();
@@ -108,7 +108,7 @@ impl Soak {
                 }
             });
             while begun.elapsed() < self.plan.longest && self.killed() < self.plan.kills {
-                machines.iter().for_each(Machine::tick);
+                machines.iter().for_each(SoakMachine::tick);
                 for _ in 0..10 {
                     self.random.pause(90);
                     machines.iter().for_each(|machine| machine.look_after_daemon(false));
@@ -123,13 +123,13 @@ impl Soak {
         });
         self.pass_a_night();
         self.come_to_rest();
-        self.machines.iter().for_each(Machine::stop_daemon);
+        self.machines.iter().for_each(SoakMachine::stop_daemon);
         self.left = victims::find(&self.machines);
     }
 
     fn killed(&self) -> usize {
-        let noted = self.machines.iter().flat_map(Machine::noted);
-        let hooks = noted.filter(|noted| matches!(noted.what, What::Hook(_, 137))).count();
+        let noted = self.machines.iter().flat_map(SoakMachine::noted);
+        let hooks = noted.filter(|noted| matches!(noted.what, AgentLogEntry::Hook(_, 137))).count();
         self.kills.lock().unwrap().len() + hooks
     }
 
@@ -145,12 +145,12 @@ impl Soak {
             72..74 => self.intrude(),
             74..75 => self.speak_elsewhere(),
             75..77 => self.stop_a_daemon(),
-            77..84 => self.strike(Trouble::Weather),
-            84..89 => self.strike(Trouble::Sockets),
-            89..91 => self.strike(Trouble::Down),
-            91..94 => self.strike(Trouble::Clock),
-            94..95 => self.strike(Trouble::Disk),
-            95.. => self.strike(Trouble::Suspended),
+            77..84 => self.strike(SoakTrouble::Weather),
+            84..89 => self.strike(SoakTrouble::Sockets),
+            89..91 => self.strike(SoakTrouble::Down),
+            91..94 => self.strike(SoakTrouble::Clock),
+            94..95 => self.strike(SoakTrouble::Disk),
+            95.. => self.strike(SoakTrouble::Suspended),
             _ => {}
         }
     }
@@ -163,7 +163,7 @@ impl Soak {
         self.note(format!("machine {number}: daemon stopped"));
     }
 
-    pub fn strike(&mut self, trouble: Trouble) {
+    pub fn strike(&mut self, trouble: SoakTrouble) {
         if self.plan.without.contains(&trouble) {
             return;
         }
@@ -187,8 +187,8 @@ impl Soak {
                 thread::sleep(Duration::from_millis(50));
             }
             // A starting daemon recovers the turns that killed hooks have left.
-            let has_left = |machine: &&Machine| machine.has_left_turns();
-            self.machines.iter().filter(has_left).for_each(Machine::stop_daemon);
+            let has_left = |machine: &&SoakMachine| machine.has_left_turns();
+            self.machines.iter().filter(has_left).for_each(SoakMachine::stop_daemon);
             // Advances the clock, so that every retry is due.
             ahead += 1_900;
             for machine in self.machines.iter() {
@@ -200,7 +200,7 @@ impl Soak {
 
     fn is_at_rest(&mut self) -> bool {
         self.at_keyboard.retain_mut(|child| child.try_wait().unwrap().is_none());
-        let is_empty = |machine: &Machine, folder| {
+        let is_empty = |machine: &SoakMachine, folder| {
             !machine.files(folder).iter().any(|name| name.ends_with(".json"))
         };
         // The order is that of a message's path.
@@ -209,8 +209,8 @@ impl Soak {
             && self.machines.iter().all(|machine| is_empty(machine, "inbox"))
             && self.machines.iter().all(|machine| is_empty(machine, "outbox"))
             && self.open_replies() == 0
-            && !self.machines.iter().any(Machine::has_left_turns)
-            && !victims::find(&self.machines).iter().any(|it| it.kind != Kind::Daemon)
+            && !self.machines.iter().any(SoakMachine::has_left_turns)
+            && !victims::find(&self.machines).iter().any(|it| it.kind != ProcessKind::Daemon)
     }
 }
 

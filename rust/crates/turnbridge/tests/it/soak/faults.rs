@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use testkit::SlackApi;
-use testkit::slack::{Cut, Fault, FaultMix, Greeting, Shape, When};
+use testkit::slack::{Cut, EnvelopeShape, FaultMix, FaultMoment, Greeting, SlackFault};
 
-use super::machine::Machine;
-use super::random::Random;
+use super::machine::SoakMachine;
+use super::random::SoakRng;
 use super::victims::{self, Suspended};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub enum SoakTrouble {
     /// Calls of the Web API fail at random.
     Weather,
     /// Sockets end or are replaced, events come twice.
@@ -24,14 +24,14 @@ pub enum Trouble {
     Suspended,
 }
 
-impl Trouble {
-    pub const ALL: [Trouble; 6] = [
-        Trouble::Weather,
-        Trouble::Sockets,
-        Trouble::Down,
-        Trouble::Clock,
-        Trouble::Disk,
-        Trouble::Suspended,
+impl SoakTrouble {
+    pub const ALL: [SoakTrouble; 6] = [
+        SoakTrouble::Weather,
+        SoakTrouble::Sockets,
+        SoakTrouble::Down,
+        SoakTrouble::Clock,
+        SoakTrouble::Disk,
+        SoakTrouble::Suspended,
     ];
 }
 
@@ -57,22 +57,22 @@ impl Faults {
     /// Makes one fault of this kind. Returns its description for the journal.
     pub fn strike(
         &mut self,
-        trouble: Trouble,
+        trouble: SoakTrouble,
         slack: &SlackApi,
-        machines: &[Machine],
-        random: &mut Random,
+        machines: &[SoakMachine],
+        random: &mut SoakRng,
     ) -> String {
         let index = random.below(machines.len());
         let machine = &machines[index];
         let what = match trouble {
-            Trouble::Weather => weather(slack, random),
-            Trouble::Sockets => sockets(slack, random),
-            Trouble::Down => {
+            SoakTrouble::Weather => weather(slack, random),
+            SoakTrouble::Sockets => sockets(slack, random),
+            SoakTrouble::Down => {
                 slack.down();
                 self.later(random.milliseconds(100, 1_500), Undo::Up);
                 "Slack is down".to_owned()
             }
-            Trouble::Clock => {
+            SoakTrouble::Clock => {
                 let hours = *random.pick(&[0, 0, 1, 25, 24 * 40, 24 * 365 * 12, -2, -24 * 400]);
                 machine.set_clock(hours * HOUR);
                 match hours {
@@ -81,14 +81,14 @@ impl Faults {
                     _ => "clock behind".to_owned(),
                 }
             }
-            Trouble::Disk => {
+            SoakTrouble::Disk => {
                 if !machine.fill_disk() {
                     return "no disk of its own".to_owned();
                 }
                 self.later(random.milliseconds(100, 1_200), Undo::FreeDisk(index));
                 "full disk".to_owned()
             }
-            Trouble::Suspended => {
+            SoakTrouble::Suspended => {
                 let longest = if random.percent(15) { 4_500 } else { 800 };
                 let time = random.milliseconds(20, longest);
                 let Some(suspended) = victims::suspend(machines, time, random) else {
@@ -108,7 +108,7 @@ impl Faults {
     }
 
     /// Undoes the faults that are over.
-    pub fn tick(&mut self, slack: &SlackApi, machines: &[Machine]) {
+    pub fn tick(&mut self, slack: &SlackApi, machines: &[SoakMachine]) {
         let now = Instant::now();
         self.suspended.retain(|suspended| suspended.until > now);
         let (due, later) = self.undo.drain(..).partition(|(at, _)| *at <= now);
@@ -117,18 +117,18 @@ impl Faults {
     }
 
     /// Undoes everything.
-    pub fn rest(&mut self, slack: &SlackApi, machines: &[Machine]) {
+    pub fn rest(&mut self, slack: &SlackApi, machines: &[SoakMachine]) {
         self.suspended.clear();
         victims::resume_all(machines);
         undo(std::mem::take(&mut self.undo), slack, machines);
         slack.up();
         slack.heal();
-        machines.iter().for_each(Machine::free_disk);
+        machines.iter().for_each(SoakMachine::free_disk);
         machines.iter().for_each(|machine| machine.set_clock(0));
     }
 }
 
-fn undo(all: Vec<(Instant, Undo)>, slack: &SlackApi, machines: &[Machine]) {
+fn undo(all: Vec<(Instant, Undo)>, slack: &SlackApi, machines: &[SoakMachine]) {
     for (_, one) in all {
         match one {
             Undo::Up => slack.up(),
@@ -137,31 +137,37 @@ fn undo(all: Vec<(Instant, Undo)>, slack: &SlackApi, machines: &[Machine]) {
     }
 }
 
-fn weather(slack: &SlackApi, random: &mut Random) -> String {
+fn weather(slack: &SlackApi, random: &mut SoakRng) -> String {
     slack.heal();
     let (name, strength) =
         random.weighted(&[(2, ("calm", 0.0)), (5, ("drizzle", 0.4)), (2, ("storm", 1.0))]);
     if strength > 0.0 {
         let mix = FaultMix::seeded(random.below(usize::MAX) as u64)
-            .with(0.06 * strength, Fault::Reset(When::Before))
-            .with(0.10 * strength, Fault::Reset(When::After))
-            .with(0.05 * strength, Fault::Status(When::Before, 500))
-            .with(0.08 * strength, Fault::Status(When::After, 503))
-            .with(0.14 * strength, Fault::RateLimited(1))
-            .with(0.05 * strength, Fault::CutBody)
-            .with(0.03 * strength, Fault::BrokenJson)
-            .with(0.03 * strength, Fault::Html)
-            .with(0.03 * strength, Fault::Refuse)
-            .with(0.02 * strength, Fault::Hang(When::Before))
-            .with(0.02 * strength, Fault::Hang(When::After))
-            .with(0.10 * strength, Fault::Delay(When::Before, Duration::from_millis(40)))
-            .with(0.10 * strength, Fault::Delay(When::After, Duration::from_millis(40)));
+            .with(0.06 * strength, SlackFault::Reset(FaultMoment::Before))
+            .with(0.10 * strength, SlackFault::Reset(FaultMoment::After))
+            .with(0.05 * strength, SlackFault::Status(FaultMoment::Before, 500))
+            .with(0.08 * strength, SlackFault::Status(FaultMoment::After, 503))
+            .with(0.14 * strength, SlackFault::RateLimited(1))
+            .with(0.05 * strength, SlackFault::CutBody)
+            .with(0.03 * strength, SlackFault::BrokenJson)
+            .with(0.03 * strength, SlackFault::Html)
+            .with(0.03 * strength, SlackFault::Refuse)
+            .with(0.02 * strength, SlackFault::Hang(FaultMoment::Before))
+            .with(0.02 * strength, SlackFault::Hang(FaultMoment::After))
+            .with(
+                0.10 * strength,
+                SlackFault::Delay(FaultMoment::Before, Duration::from_millis(40)),
+            )
+            .with(
+                0.10 * strength,
+                SlackFault::Delay(FaultMoment::After, Duration::from_millis(40)),
+            );
         slack.fail_by_chance("*", mix);
     }
     format!("weather: {name}")
 }
 
-fn sockets(slack: &SlackApi, random: &mut Random) -> String {
+fn sockets(slack: &SlackApi, random: &mut SoakRng) -> String {
     let what = match random.below(9) {
         0 => slack.kill(Cut::Reset),
         1 => slack.kill(Cut::Fin),
@@ -174,7 +180,7 @@ fn sockets(slack: &SlackApi, random: &mut Random) -> String {
             slack.kill(Cut::Reset)
         }
         _ => {
-            slack.shape([Shape::Twice, Shape::Fragments(3), Shape::Twice]);
+            slack.shape([EnvelopeShape::Twice, EnvelopeShape::Fragments(3), EnvelopeShape::Twice]);
             return "events twice".to_owned();
         }
     };

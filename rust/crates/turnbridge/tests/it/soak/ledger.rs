@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 
 use testkit::slack::{SlackMessage, SlackThread};
 
-use super::agents::{Noted, What, name_in};
+use super::agents::{AgentLogEntry, AgentLogLine, name_in};
 use super::driver::Soak;
-use super::person::Said;
+use super::person::PersonMessage;
 use super::replies;
 use super::turns;
 
@@ -23,7 +23,7 @@ pub struct Ledger<'a> {
     pub soak: &'a Soak,
     pub threads: Vec<SlackThread>,
     /// The agents' entries, by machine and in order.
-    pub noted: Vec<Vec<Noted>>,
+    pub noted: Vec<Vec<AgentLogLine>>,
     pub violations: Vec<Violation>,
     /// The counts of outcomes, for the table.
     pub outcomes: BTreeMap<String, usize>,
@@ -59,9 +59,9 @@ impl<'a> Ledger<'a> {
     }
 
     /// Returns the entries of all machines' agents about this turn or reply, with the machine.
-    pub fn noted_of(&self, name: &str) -> Vec<(usize, Noted)> {
+    pub fn noted_of(&self, name: &str) -> Vec<(usize, AgentLogLine)> {
         let machines = self.noted.iter().enumerate();
-        let of_machine = |(machine, noted): (usize, &Vec<Noted>)| {
+        let of_machine = |(machine, noted): (usize, &Vec<AgentLogLine>)| {
             let own: Vec<_> = noted.iter().filter(|noted| noted.name == name).cloned().collect();
             own.into_iter().map(move |noted| (machine, noted))
         };
@@ -90,7 +90,7 @@ impl<'a> Ledger<'a> {
                         format!("`{id}` was posted twice: {before}, {}", message.ts),
                     ));
                 }
-                let is_word = Word::read(message).is_some_and(|word| {
+                let is_word = ThreadAnswer::read(message).is_some_and(|word| {
                     let said =
                         self.soak.said.iter().find(|it| it.id(&self.soak.channel) == word.reply);
                     said.is_some_and(|said| said.thread_ts == thread.parent.ts)
@@ -108,7 +108,7 @@ impl<'a> Ledger<'a> {
 
     /// Returns the turn or reply of a message, as far as it can be determined.
     fn subject(&self, message: &SlackMessage) -> String {
-        let word = Word::read(message);
+        let word = ThreadAnswer::read(message);
         let of_word = word.and_then(|word| {
             self.soak.said.iter().find(|it| it.id(&self.soak.channel) == word.reply)
         });
@@ -140,11 +140,11 @@ impl<'a> Ledger<'a> {
 
     /// Returns the messages about a reply in its thread, in order. A message of many parts counts
     /// once.
-    pub fn words_of(&self, said: &Said) -> Vec<Word> {
+    pub fn words_of(&self, said: &PersonMessage) -> Vec<ThreadAnswer> {
         let id = said.id(&self.soak.channel);
-        let mut words: Vec<Word> = Vec::new();
+        let mut words: Vec<ThreadAnswer> = Vec::new();
         let messages = self.threads.iter().flat_map(|thread| &thread.replies);
-        for mut word in messages.filter_map(Word::read).filter(|word| word.reply == id) {
+        for mut word in messages.filter_map(ThreadAnswer::read).filter(|word| word.reply == id) {
             word.at = self.soak.slack_clock.real(word.at);
             match words.iter_mut().find(|known| known.told == word.told) {
                 Some(known) => known.text += &word.text,
@@ -162,7 +162,7 @@ fn notice_of(id: &str) -> &str {
 
 /// A message in a thread about a reply.
 #[derive(Clone, Debug)]
-pub struct Word {
+pub struct ThreadAnswer {
     pub reply: String,
     /// `receipt`, `failed`, …
     pub told: String,
@@ -171,58 +171,60 @@ pub struct Word {
     pub at: u64,
 }
 
-impl Word {
-    fn read(message: &SlackMessage) -> Option<Word> {
+impl ThreadAnswer {
+    fn read(message: &SlackMessage) -> Option<ThreadAnswer> {
         let id = notice_of(message.payload_id()?).strip_prefix("word-")?;
         let (reply, told) = id.rsplit_once('-')?;
         let (seconds, micros) = message.ts.split_once('.')?;
         let at = seconds.parse::<u64>().ok()? * 1_000_000 + micros.parse::<u64>().ok()?;
         let (reply, told) = (reply.to_owned(), told.to_owned());
-        Some(Word { reply, told, text: message.text.clone(), at })
+        Some(ThreadAnswer { reply, told, text: message.text.clone(), at })
     }
 }
 
 /// The actions of an agent for one prompt.
-pub struct Run {
+pub struct PromptRun {
     pub machine: usize,
     pub began_at: u64,
     /// The time of its last known action.
     pub last_at: u64,
-    noted: Vec<Noted>,
+    noted: Vec<AgentLogLine>,
 }
 
-impl Run {
-    pub fn of(noted: &[(usize, Noted)]) -> Option<Run> {
+impl PromptRun {
+    pub fn of(noted: &[(usize, AgentLogLine)]) -> Option<PromptRun> {
         let (machine, first) = noted.first()?;
         let last_at = noted.last()?.1.at;
         let noted = noted.iter().map(|(_, noted)| noted.clone()).collect();
-        Some(Run { machine: *machine, began_at: first.at, last_at, noted })
+        Some(PromptRun { machine: *machine, began_at: first.at, last_at, noted })
     }
 
-    pub fn did(&self, what: &What) -> bool {
+    pub fn did(&self, what: &AgentLogEntry) -> bool {
         self.noted.iter().any(|noted| noted.what == *what)
     }
 
     /// Returns the exit code of a hook, or `None` if it never returned.
     pub fn hook(&self, event: &str) -> Option<i32> {
         self.noted.iter().find_map(|noted| match &noted.what {
-            What::Hook(own, code) if own == event => Some(*code),
+            AgentLogEntry::Hook(own, code) if own == event => Some(*code),
             _ => None,
         })
     }
 
     /// Returns the start and end of the hook at the turn's end.
     pub fn end_hook(&self) -> Option<(u64, u64)> {
-        let is_end = |noted: &&Noted| matches!(noted.what, What::Ended | What::Failed);
+        let is_end = |noted: &&AgentLogLine| {
+            matches!(noted.what, AgentLogEntry::Ended | AgentLogEntry::Failed)
+        };
         let from = self.noted.iter().find(is_end)?.at;
-        let is_hook = |noted: &&Noted| matches!(&noted.what, What::Hook(event, _) if event.starts_with("Stop"));
+        let is_hook = |noted: &&AgentLogLine| matches!(&noted.what, AgentLogEntry::Hook(event, _) if event.starts_with("Stop"));
         let to = self.noted.iter().find(is_hook).map_or(from + 1_000_000, |noted| noted.at);
         Some((from, to))
     }
 
     pub fn exit(&self) -> Option<i32> {
         self.noted.iter().find_map(|noted| match noted.what {
-            What::Exit(code) => Some(code),
+            AgentLogEntry::Exit(code) => Some(code),
             _ => None,
         })
     }

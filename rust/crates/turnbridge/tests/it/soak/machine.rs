@@ -11,22 +11,22 @@ use std::time::{Duration, Instant};
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::pending_turns;
 
-use super::agents::{self, Noted};
+use super::agents::{self, AgentLogLine};
 use crate::support::world::World;
 
 /// The speed-up of time: of the delivery's pauses, and of the clock.
-const HASTE: u32 = 20;
+const TIME_SCALE: u32 = 20;
 
 /// The size of a machine's disk: more than a soak writes.
 const DISK: &str = "size=48m,mode=0700";
 
-pub struct Machine {
+pub struct SoakMachine {
     pub world: World,
     pub sessions: Vec<String>,
     begun: Instant,
     /// The number of seconds that the clock was set ahead.
     jump: Mutex<i64>,
-    daemon: Mutex<Daemon>,
+    daemon: Mutex<SoakDaemon>,
     /// The state folder, if it is a separate disk.
     disk: Option<PathBuf>,
     /// The periods with a full disk, in microseconds since 1970: from, to.
@@ -34,15 +34,15 @@ pub struct Machine {
 }
 
 #[derive(Default)]
-struct Daemon {
+struct SoakDaemon {
     process: Option<Child>,
     /// The time of its restart after an end. `None`: immediately.
     back_at: Option<Instant>,
 }
 
-impl Machine {
-    pub fn new(number: usize, slack_url: &str, sessions: usize) -> Machine {
-        let world = World::new().with("TURNBRIDGE_SLACK_HASTE", &HASTE.to_string());
+impl SoakMachine {
+    pub fn new(number: usize, slack_url: &str, sessions: usize) -> SoakMachine {
+        let world = World::new().with("TURNBRIDGE_SLACK_TIME_SCALE", &TIME_SCALE.to_string());
         let clock = world.hermetic.root().join("clock");
         let world = world.with("TURNBRIDGE_CLOCK_AHEAD_FILE", clock.to_str().unwrap());
         fs::write(&clock, "0").unwrap();
@@ -53,7 +53,7 @@ impl Machine {
         let session =
             |session| format!("825c8529-ee09-4cb8-89{number:02x}-dd785b12ca{session:02x}");
         let sessions = (0..sessions).map(session).collect();
-        let machine = Machine {
+        let machine = SoakMachine {
             world,
             sessions,
             begun: Instant::now(),
@@ -79,7 +79,7 @@ impl Machine {
     }
 
     /// Returns the entries of its agents so far.
-    pub fn noted(&self) -> Vec<Noted> {
+    pub fn noted(&self) -> Vec<AgentLogLine> {
         agents::read_log(&self.agent_log())
     }
 
@@ -91,7 +91,7 @@ impl Machine {
 
     /// Advances the clock, and makes the daemon check what is due.
     pub fn tick(&self) {
-        let passed = i64::try_from(self.begun.elapsed().as_secs() * u64::from(HASTE)).unwrap();
+        let passed = i64::try_from(self.begun.elapsed().as_secs() * u64::from(TIME_SCALE)).unwrap();
         let ahead = *self.jump.lock().unwrap() + passed;
         let beside = self.clock_file().with_extension("new");
         fs::write(&beside, ahead.to_string()).unwrap();
@@ -120,7 +120,7 @@ impl Machine {
         command.spawn().unwrap()
     }
 
-    fn daemon(&self) -> MutexGuard<'_, Daemon> {
+    fn daemon(&self) -> MutexGuard<'_, SoakDaemon> {
         self.daemon.lock().unwrap()
     }
 
@@ -206,7 +206,7 @@ impl Machine {
     }
 }
 
-impl Drop for Machine {
+impl Drop for SoakMachine {
     fn drop(&mut self) {
         if let Some(mut child) = self.daemon().process.take() {
             let _ = child.kill();

@@ -21,27 +21,27 @@ mod victims;
 
 use std::time::Duration;
 
-use driver::{Plan, Soak};
-use faults::Trouble;
+use driver::{Soak, SoakPlan};
+use faults::SoakTrouble;
 use ledger::Ledger;
 
 /// Returns the test's plan, which environment variables override.
-fn plan(seed: u64, machines: usize, kills: usize) -> Plan {
+fn plan(seed: u64, machines: usize, kills: usize) -> SoakPlan {
     let variable = |name: &str| std::env::var(name).ok();
     let without = variable("TURNBRIDGE_TEST_SOAK_WITHOUT").unwrap_or_default();
-    let is_left_out = |trouble: &Trouble| without.contains(&format!("{trouble:?}"));
-    Plan {
+    let is_left_out = |trouble: &SoakTrouble| without.contains(&format!("{trouble:?}"));
+    SoakPlan {
         seed: variable("TURNBRIDGE_TEST_SEED").and_then(|it| it.parse().ok()).unwrap_or(seed),
         machines,
         kills,
         longest: Duration::from_secs(2 * kills as u64),
         rest: Duration::from_secs(90),
-        without: Trouble::ALL.into_iter().filter(is_left_out).collect(),
+        without: SoakTrouble::ALL.into_iter().filter(is_left_out).collect(),
     }
 }
 
 #[expect(clippy::print_stderr, reason = "the ledger is what the slow gate shows of a soak")]
-fn soak(plan: Plan) {
+fn soak(plan: SoakPlan) {
     let seed = plan.seed;
     let mut soak = Soak::start(plan);
     soak.run();
@@ -59,7 +59,7 @@ fn soak(plan: Plan) {
 /// parallel.
 const KILLS: usize = 250;
 
-fn slow(plan: Plan) {
+fn slow(plan: SoakPlan) {
     if testkit::skipped_as_slow() {
         return;
     }

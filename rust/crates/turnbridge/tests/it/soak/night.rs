@@ -6,16 +6,16 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use testkit::slack::{Fault, FaultMix, When};
+use testkit::slack::{FaultMix, FaultMoment, SlackFault};
 
 use super::driver::Soak;
-use super::faults::Trouble;
+use super::faults::SoakTrouble;
 use super::machine::now_micros;
-use super::person::SaidKind;
+use super::person::PersonMessageKind;
 
 /// The length of a night, which exceeds the period that is read again before a mark.
 const LENGTH: u64 = 10 * 60 * 1_000_000;
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Slack's clock, which nights set ahead. Times are in microseconds.
 pub struct SlackClock {
@@ -47,25 +47,25 @@ impl Soak {
     pub fn pass_a_night(&mut self) {
         self.note("a night begins".to_owned());
         for machine in self.machines.iter() {
-            machine.keep_down_until(Instant::now() + PATIENCE);
+            machine.keep_down_until(Instant::now() + TIMEOUT);
             machine.stop_daemon();
         }
         let threads = self.newest_threads();
         for ((machine, session), thread_ts) in &threads {
             let place = (*machine, session.clone(), thread_ts.clone());
-            self.write(place, SaidKind::Prompt, "work=10", false);
+            self.write(place, PersonMessageKind::Prompt, "work=10", false);
         }
         let ahead = self.slack_clock.ahead() + LENGTH;
         self.slack_clock.set.push((now_micros(), ahead));
         self.slack.change(|setup| setup.clock_ahead_seconds = (ahead / 1_000_000) as i64);
-        let fails = FaultMix::seeded(1).with(1.0, Fault::Reset(When::Before));
+        let fails = FaultMix::seeded(1).with(1.0, SlackFault::Reset(FaultMoment::Before));
         self.slack.fail_by_chance("conversations.history", fails);
         self.note("a night ends".to_owned());
         let is_heard = self.disturb(&threads);
         let what = if is_heard { "nights" } else { "nights without a word in the morning" };
         *self.faults.counts.entry(what.to_owned()).or_default() += 1;
         self.slack.heal();
-        self.strike(Trouble::Weather);
+        self.strike(SoakTrouble::Weather);
     }
 
     /// Returns the newest thread of each machine, with its machine and session.
@@ -85,7 +85,7 @@ impl Soak {
     /// Each message goes to one random socket. Returns whether all have logged one.
     fn disturb(&mut self, threads: &[((usize, String), String)]) -> bool {
         let machines = Arc::clone(&self.machines);
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         let mut written: Vec<_> =
             threads.iter().map(|((machine, _), ts)| (*machine, ts, Vec::new())).collect();
         while Instant::now() < deadline {

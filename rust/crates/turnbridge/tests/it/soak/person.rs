@@ -7,14 +7,14 @@ use testkit::slack::SlackThread;
 use super::agents::{name_in, prompt};
 use super::driver::{SESSIONS, Soak};
 use super::machine::now_micros;
-use super::random::Random;
+use super::random::SoakRng;
 
 /// A message of a user in Slack.
 #[derive(Clone, Debug)]
-pub struct Said {
+pub struct PersonMessage {
     pub name: String,
     pub text: String,
-    pub kind: SaidKind,
+    pub kind: PersonMessageKind,
     pub machine: usize,
     pub session: String,
     pub thread_ts: String,
@@ -23,14 +23,14 @@ pub struct Said {
     pub at: u64,
 }
 
-impl Said {
+impl PersonMessage {
     pub fn id(&self, channel: &str) -> String {
         format!("slack-{channel}-{}", self.ts)
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SaidKind {
+pub enum PersonMessageKind {
     Prompt,
     Stop,
     /// A command that cannot be run remotely.
@@ -41,7 +41,7 @@ pub enum SaidKind {
 
 /// A turn that the owner began at the keyboard.
 #[derive(Clone, Debug)]
-pub struct Turn {
+pub struct TypedTurn {
     pub name: String,
     pub machine: usize,
     pub session: String,
@@ -61,14 +61,14 @@ impl Soak {
         let prompt = prompt(&name, words);
         self.note(format!("machine {machine}: {prompt}"));
         self.at_keyboard.push(self.machines[machine].begin_turn(&session, &prompt));
-        self.turns.push(Turn { name, machine, session });
+        self.turns.push(TypedTurn { name, machine, session });
     }
 
     /// Returns the number of unfinished replies, by their files.
     pub fn open_replies(&self) -> usize {
-        let is_open = |said: &&Said| {
+        let is_open = |said: &&PersonMessage| {
             let done = format!("inbox/{}.done", said.id(&self.channel));
-            let is_ours = said.kind != SaidKind::Elsewhere;
+            let is_ours = said.kind != PersonMessageKind::Elsewhere;
             is_ours && !self.machines[said.machine].state(&done).exists()
         };
         self.said.iter().filter(is_open).count()
@@ -86,11 +86,11 @@ impl Soak {
         let recent = if random.percent(80) { 10.min(known.len()) } else { known.len() };
         let ((machine, session), thread_ts) = known[known.len() - 1 - random.below(recent)].clone();
         let kind = match random.below(100) {
-            0..6 => SaidKind::Stop,
-            6..8 => SaidKind::Refused,
-            _ => SaidKind::Prompt,
+            0..6 => PersonMessageKind::Stop,
+            6..8 => PersonMessageKind::Refused,
+            _ => PersonMessageKind::Prompt,
         };
-        let words = if kind == SaidKind::Prompt { words(random) } else { String::new() };
+        let words = if kind == PersonMessageKind::Prompt { words(random) } else { String::new() };
         // Some reach no machine: Slack has stopped its retries.
         let is_heard = !random.percent(5);
         self.write((machine, session, thread_ts), kind, &words, is_heard);
@@ -101,15 +101,15 @@ impl Soak {
     pub fn write(
         &mut self,
         (machine, session, thread_ts): (usize, String, String),
-        kind: SaidKind,
+        kind: PersonMessageKind,
         words: &str,
         is_heard: bool,
     ) {
         let name = format!("reply {}", self.said.len());
         let text = match kind {
-            SaidKind::Stop => "stop".to_owned(),
-            SaidKind::Refused => "/clear".to_owned(),
-            SaidKind::Prompt | SaidKind::Elsewhere => prompt(&name, words),
+            PersonMessageKind::Stop => "stop".to_owned(),
+            PersonMessageKind::Refused => "/clear".to_owned(),
+            PersonMessageKind::Prompt | PersonMessageKind::Elsewhere => prompt(&name, words),
         };
         let at = now_micros();
         let ts = match is_heard {
@@ -117,7 +117,7 @@ impl Soak {
             false => self.slack.post_as_user(Some(&thread_ts), &text),
         };
         self.note(format!("machine {machine}: {name} ({ts} in {thread_ts}): {text}"));
-        self.said.push(Said { name, text, kind, machine, session, thread_ts, ts, at });
+        self.said.push(PersonMessage { name, text, kind, machine, session, thread_ts, ts, at });
     }
 
     /// Returns the machine and session of a thread of the app.
@@ -164,13 +164,13 @@ impl Soak {
         let at = now_micros();
         let ts = self.slack.say(Some(&thread_ts), &text);
         self.note(format!("{name} elsewhere ({ts} in {thread_ts})"));
-        let (machine, kind, session) = (usize::MAX, SaidKind::Elsewhere, String::new());
-        self.said.push(Said { name, text, kind, machine, session, thread_ts, ts, at });
+        let (machine, kind, session) = (usize::MAX, PersonMessageKind::Elsewhere, String::new());
+        self.said.push(PersonMessage { name, text, kind, machine, session, thread_ts, ts, at });
     }
 }
 
 /// Returns the behaviour of an agent.
-fn words(random: &mut Random) -> String {
+fn words(random: &mut SoakRng) -> String {
     let mut words = format!("work={}", random.between(0, 700));
     match random.below(100) {
         0..8 => words += " exit=3",

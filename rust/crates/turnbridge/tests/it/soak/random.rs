@@ -4,16 +4,16 @@
 use std::thread;
 use std::time::Duration;
 
-pub struct Random(u64);
+pub struct SoakRng(u64);
 
-impl Random {
-    pub fn new(seed: u64) -> Random {
-        Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x1234_5678_9abc_def0)
+impl SoakRng {
+    pub fn new(seed: u64) -> SoakRng {
+        SoakRng(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x1234_5678_9abc_def0)
     }
 
     /// Returns a generator for another thread, whose numbers do not depend on this one's pace.
-    pub fn fork(&mut self) -> Random {
-        Random(self.next())
+    pub fn fork(&mut self) -> SoakRng {
+        SoakRng(self.next())
     }
 
     fn next(&mut self) -> u64 {

@@ -1,10 +1,10 @@
 //! The ledger of replies: each ran once, on its machine and in order, or its thread contains the
 //! reason; and each message in a thread is compared with the events.
 
-use super::agents::What;
-use super::ledger::{Ledger, Run, Word};
-use super::person::{Said, SaidKind};
-use super::victims::Kind;
+use super::agents::AgentLogEntry;
+use super::ledger::{Ledger, PromptRun, ThreadAnswer};
+use super::person::{PersonMessage, PersonMessageKind};
+use super::victims::ProcessKind;
 
 /// The messages about a reply's end, beside its turn.
 const ENDS: [&str; 7] =
@@ -14,7 +14,8 @@ pub fn check(ledger: &mut Ledger<'_>) {
     for said in &ledger.soak.said {
         let words = ledger.words_of(said);
         let noted = ledger.noted_of(&said.name);
-        let began: Vec<_> = noted.iter().filter(|(_, it)| it.what == What::Began).collect();
+        let began: Vec<_> =
+            noted.iter().filter(|(_, it)| it.what == AgentLogEntry::Began).collect();
         let name = said.name.as_str();
         if began.len() > 1 {
             ledger.violate(name, format!("ran {} times", began.len()));
@@ -22,39 +23,51 @@ pub fn check(ledger: &mut Ledger<'_>) {
         if began.iter().any(|(machine, _)| *machine != said.machine) {
             ledger.violate(name, "ran on another machine");
         }
-        let run = Run::of(&noted);
+        let run = PromptRun::of(&noted);
         match said.kind {
-            SaidKind::Prompt => check_prompt(ledger, said, run.as_ref(), &words),
-            SaidKind::Stop => check_only(ledger, said, &words, &["receipt", "nothing_to_stop"]),
-            SaidKind::Refused => check_one(ledger, said, &words, "refused"),
+            PersonMessageKind::Prompt => check_prompt(ledger, said, run.as_ref(), &words),
+            PersonMessageKind::Stop => {
+                check_only(ledger, said, &words, &["receipt", "nothing_to_stop"])
+            }
+            PersonMessageKind::Refused => check_one(ledger, said, &words, "refused"),
             // No machine must receive it: its thread belongs to none.
-            SaidKind::Elsewhere => check_only(ledger, said, &words, &["no_route"]),
+            PersonMessageKind::Elsewhere => check_only(ledger, said, &words, &["no_route"]),
         }
-        if said.kind != SaidKind::Prompt && run.is_some() {
+        if said.kind != PersonMessageKind::Prompt && run.is_some() {
             ledger.violate(name, "ran, and it is no prompt");
         }
     }
     check_order(ledger);
 }
 
-fn check_only(ledger: &mut Ledger<'_>, said: &Said, words: &[Word], allowed: &[&str]) {
+fn check_only(
+    ledger: &mut Ledger<'_>,
+    said: &PersonMessage,
+    words: &[ThreadAnswer],
+    allowed: &[&str],
+) {
     for word in words.iter().filter(|word| !allowed.contains(&word.told.as_str())) {
         ledger.violate(&said.name, format!("{:?} was told `{}`", said.kind, word.told));
     }
     ledger.count(&format!("{:?}", said.kind));
 }
 
-fn check_one(ledger: &mut Ledger<'_>, said: &Said, words: &[Word], wanted: &str) {
+fn check_one(ledger: &mut Ledger<'_>, said: &PersonMessage, words: &[ThreadAnswer], wanted: &str) {
     check_only(ledger, said, words, &[wanted, "receipt"]);
     if !words.iter().any(|word| word.told == wanted) {
         ledger.violate(&said.name, format!("never told `{wanted}`"));
     }
 }
 
-fn check_prompt(ledger: &mut Ledger<'_>, said: &Said, run: Option<&Run>, words: &[Word]) {
+fn check_prompt(
+    ledger: &mut Ledger<'_>,
+    said: &PersonMessage,
+    run: Option<&PromptRun>,
+    words: &[ThreadAnswer],
+) {
     let name = said.name.as_str();
     let ends: Vec<_> = words.iter().filter(|word| ENDS.contains(&word.told.as_str())).collect();
-    let is_whole = run.is_some_and(|run| run.did(&What::Ended));
+    let is_whole = run.is_some_and(|run| run.did(&AgentLogEntry::Ended));
     match (run, ends.as_slice()) {
         (None, []) => ledger.violate(name, "neither ran nor was told why not"),
         (Some(_), []) if !is_whole => ledger.violate(name, "its run died, and nobody was told"),
@@ -87,47 +100,53 @@ fn check_prompt(ledger: &mut Ledger<'_>, said: &Said, run: Option<&Run>, words: 
 }
 
 /// Returns why a message is false, or `None` if it is true.
-fn falsehood(ledger: &Ledger<'_>, said: &Said, run: Option<&Run>, word: &Word) -> Option<String> {
+fn falsehood(
+    ledger: &Ledger<'_>,
+    said: &PersonMessage,
+    run: Option<&PromptRun>,
+    word: &ThreadAnswer,
+) -> Option<String> {
     let kills = ledger.soak.kills.lock().unwrap();
     let id = said.id(&ledger.soak.channel);
-    let was_killed = |kind: Kind| {
+    let was_killed = |kind: ProcessKind| {
         kills.iter().any(|it| it.victim.kind == kind && it.victim.reply.as_ref() == Some(&id))
     };
     let machine = &ledger.soak.machines[said.machine];
     let was_full = machine.was_full(said.at, word.at);
-    let is_whole = run.is_some_and(|run| run.did(&What::Ended));
+    let is_whole = run.is_some_and(|run| run.did(&AgentLogEntry::Ended));
     let stop_hook = run.and_then(|run| run.hook("Stop"));
-    let is_stopped = ledger
-        .soak
-        .said
-        .iter()
-        .any(|it| it.kind == SaidKind::Stop && it.session == said.session && it.at < word.at);
+    let is_stopped = ledger.soak.said.iter().any(|it| {
+        it.kind == PersonMessageKind::Stop && it.session == said.session && it.at < word.at
+    });
     let lie = match word.told.as_str() {
         "receipt" => None,
         "queued" => {
             let is_first = !ledger.soak.said.iter().any(|it| {
                 it.session == said.session
-                    && it.kind == SaidKind::Prompt
+                    && it.kind == PersonMessageKind::Prompt
                     && it.name != said.name
                     && it.at < word.at
             });
             is_first.then_some("no other reply was there")
         }
         "failed" => {
-            let is_so = match (run, run.and_then(Run::exit)) {
+            let is_so = match (run, run.and_then(PromptRun::exit)) {
                 (_, Some(0)) => false,
                 (Some(run), Some(code)) => {
                     let names_code = word.text.contains(&format!("exit code: `{code}`"));
-                    names_code || run.did(&What::Failed)
+                    names_code || run.did(&AgentLogEntry::Failed)
                 }
                 // It was killed before it could log, perhaps before it became an agent.
-                (None, _) => was_killed(Kind::Agent) || was_killed(Kind::Runner) || was_full,
-                (Some(_), None) => was_killed(Kind::Agent),
+                (None, _) => {
+                    was_killed(ProcessKind::Agent) || was_killed(ProcessKind::Runner) || was_full
+                }
+                (Some(_), None) => was_killed(ProcessKind::Agent),
             };
             (!is_so).then_some("it has not failed so")
         }
         "uncertain" | "interrupted" => {
-            let can_be = was_killed(Kind::Runner) || was_killed(Kind::Agent) || was_full;
+            let can_be =
+                was_killed(ProcessKind::Runner) || was_killed(ProcessKind::Agent) || was_full;
             let is_known = is_whole && stop_hook == Some(0) && !was_full;
             if is_known {
                 Some("its turn ended, and the hook was well")
@@ -153,18 +172,19 @@ fn falsehood(ledger: &Ledger<'_>, said: &Said, run: Option<&Run>, word: &Word) -
 /// ran before that one, unless its end is uncertain.
 fn check_order(ledger: &mut Ledger<'_>) {
     let prompts: Vec<_> =
-        ledger.soak.said.iter().filter(|said| said.kind == SaidKind::Prompt).collect();
+        ledger.soak.said.iter().filter(|said| said.kind == PersonMessageKind::Prompt).collect();
     let mut wrong = Vec::new();
     let mut compared = 0;
     for (index, earlier) in prompts.iter().enumerate() {
         let words = ledger.words_of(earlier);
         let Some(receipt) = words.iter().find(|word| word.told == "receipt") else { continue };
         let is_certain = !words.iter().any(|word| word.told == "uncertain");
-        let Some(first) = Run::of(&ledger.noted_of(&earlier.name)).filter(|_| is_certain) else {
+        let Some(first) = PromptRun::of(&ledger.noted_of(&earlier.name)).filter(|_| is_certain)
+        else {
             continue;
         };
         for later in prompts[index + 1..].iter().filter(|later| later.session == earlier.session) {
-            let Some(second) = Run::of(&ledger.noted_of(&later.name)) else { continue };
+            let Some(second) = PromptRun::of(&ledger.noted_of(&later.name)) else { continue };
             if receipt.at < later.at {
                 compared += 1;
                 if second.began_at < first.began_at {

@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use super::agents::What;
+use super::agents::AgentLogEntry;
 use super::driver::Soak;
 use super::ledger::{Ledger, Violation};
-use super::victims::Kind;
+use super::victims::ProcessKind;
 
 /// The limit of stories; further violations are one line each.
 const STORIES: usize = 4;
@@ -38,8 +38,9 @@ fn kills(soak: &Soak, ledger: &Ledger<'_>) -> Vec<(String, usize)> {
     let kills = soak.kills.lock().unwrap();
     let of_kind = |kind| kills.iter().filter(|kill| kill.victim.kind == kind).count();
     let noted = ledger.noted.iter().flatten();
-    let hooks = noted.filter(|noted| matches!(noted.what, What::Hook(_, 137))).count();
-    let kinds = [Kind::Daemon, Kind::Notifier, Kind::Runner, Kind::Agent];
+    let hooks = noted.filter(|noted| matches!(noted.what, AgentLogEntry::Hook(_, 137))).count();
+    let kinds =
+        [ProcessKind::Daemon, ProcessKind::Notifier, ProcessKind::Runner, ProcessKind::Agent];
     let mut rows: Vec<_> = kinds.map(|kind| (format!("{kind:?}"), of_kind(kind))).into();
     rows.push(("Hook".to_owned(), hooks));
     rows
@@ -48,7 +49,7 @@ fn kills(soak: &Soak, ledger: &Ledger<'_>) -> Vec<(String, usize)> {
 /// Returns the counts of Slack's calls, and of those that failed.
 fn calls(soak: &Soak) -> Vec<(String, usize)> {
     let calls = soak.slack.calls();
-    let failed = calls.iter().filter(|call| call.fault != testkit::slack::Fault::Pass).count();
+    let failed = calls.iter().filter(|call| call.fault != testkit::slack::SlackFault::Pass).count();
     vec![(format!("calls of {} to Slack failed", calls.len()), failed)]
 }
 

@@ -3,22 +3,23 @@
 use testkit::slack::{SlackMessage, SlackThread};
 use turnbridge_store::paths::StatePaths;
 
-use super::agents::{PARAGRAPHS, What, name_in};
-use super::ledger::{Ledger, Run};
+use super::agents::{AgentLogEntry, PARAGRAPHS, name_in};
+use super::ledger::{Ledger, PromptRun};
 
 /// A turn, at the keyboard or by a reply.
-struct Turn {
+struct SoakTurn {
     name: String,
     prompt: Option<String>,
 }
 
 pub fn check(ledger: &mut Ledger<'_>) {
     let soak = ledger.soak;
-    let at_keyboard = soak.turns.iter().map(|turn| Turn { name: turn.name.clone(), prompt: None });
+    let at_keyboard =
+        soak.turns.iter().map(|turn| SoakTurn { name: turn.name.clone(), prompt: None });
     let by_reply = soak
         .said
         .iter()
-        .map(|said| Turn { name: said.name.clone(), prompt: Some(said.text.clone()) });
+        .map(|said| SoakTurn { name: said.name.clone(), prompt: Some(said.text.clone()) });
     for turn in at_keyboard.chain(by_reply).collect::<Vec<_>>() {
         check_turn(ledger, &turn);
     }
@@ -44,18 +45,18 @@ fn is_part(message: &SlackMessage) -> bool {
     message.payload_id().is_some_and(|id| !id.starts_with("word-"))
 }
 
-fn check_turn(ledger: &mut Ledger<'_>, turn: &Turn) {
+fn check_turn(ledger: &mut Ledger<'_>, turn: &SoakTurn) {
     let name = turn.name.as_str();
     let told: Vec<_> =
         ledger.threads.iter().filter(|thread| name_of(thread) == Some(name)).cloned().collect();
-    let Some(run) = Run::of(&ledger.noted_of(name)) else {
+    let Some(run) = PromptRun::of(&ledger.noted_of(name)) else {
         if !told.is_empty() {
             ledger.violate(name, "told, though no agent began it");
         }
         return;
     };
-    let event = if run.did(&What::Failed) { "StopFailure" } else { "Stop" };
-    let has_ended = run.did(&What::Ended) || run.did(&What::Failed);
+    let event = if run.did(&AgentLogEntry::Failed) { "StopFailure" } else { "Stop" };
+    let has_ended = run.did(&AgentLogEntry::Ended) || run.did(&AgentLogEntry::Failed);
     let machine = &ledger.soak.machines[run.machine];
     let was_full = machine.was_full(run.began_at, run.last_at);
     let was_full_at_end = run.end_hook().is_some_and(|(from, to)| machine.was_full(from, to));
@@ -82,7 +83,7 @@ fn check_turn(ledger: &mut Ledger<'_>, turn: &Turn) {
 }
 
 /// Returns whether the turn's record, with its answer, is on the machine's disk.
-fn is_recorded(ledger: &Ledger<'_>, run: &Run, name: &str) -> bool {
+fn is_recorded(ledger: &Ledger<'_>, run: &PromptRun, name: &str) -> bool {
     let machine = &ledger.soak.machines[run.machine];
     let turns = StatePaths::below(&machine.world.hermetic.state_dir()).turns_dir();
     let files = std::fs::read_dir(turns).into_iter().flatten().flatten();
@@ -94,8 +95,8 @@ fn is_recorded(ledger: &Ledger<'_>, run: &Run, name: &str) -> bool {
 /// its hook did not see it.
 fn check_prompt(
     ledger: &mut Ledger<'_>,
-    turn: &Turn,
-    run: &Run,
+    turn: &SoakTurn,
+    run: &PromptRun,
     thread: &SlackThread,
     was_full: bool,
 ) {

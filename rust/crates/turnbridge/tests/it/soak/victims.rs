@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-use super::machine::{Machine, now_micros};
-use super::random::Random;
+use super::machine::{SoakMachine, now_micros};
+use super::random::SoakRng;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum ProcessKind {
     Daemon,
     Notifier,
     Runner,
@@ -23,8 +23,8 @@ pub enum Kind {
 
 /// One process of the soak.
 #[derive(Clone, Debug)]
-pub struct Found {
-    pub kind: Kind,
+pub struct FoundProcess {
+    pub kind: ProcessKind,
     pub machine: usize,
     pub pid: u32,
     /// The reply of a runner or an agent.
@@ -35,11 +35,11 @@ pub struct Found {
 #[derive(Clone, Debug)]
 pub struct Kill {
     pub at: u64,
-    pub victim: Found,
+    pub victim: FoundProcess,
 }
 
 /// Returns all processes of these machines that can be victims.
-pub fn find(machines: &[Machine]) -> Vec<Found> {
+pub fn find(machines: &[SoakMachine]) -> Vec<FoundProcess> {
     let homes: Vec<_> =
         machines.iter().map(|machine| machine.world.hermetic.root().to_str().unwrap()).collect();
     let folders = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -47,14 +47,14 @@ pub fn find(machines: &[Machine]) -> Vec<Found> {
     let mut found: Vec<_> = pids.filter_map(|pid| look_at(pid, &homes)).collect();
     // A shell's own children look like it until they execute another program.
     let agents: Vec<_> =
-        found.iter().filter(|it| it.kind == Kind::Agent).map(|it| it.pid).collect();
+        found.iter().filter(|it| it.kind == ProcessKind::Agent).map(|it| it.pid).collect();
     found.retain(|it| {
-        it.kind != Kind::Agent || !parent(it.pid).is_some_and(|p| agents.contains(&p))
+        it.kind != ProcessKind::Agent || !parent(it.pid).is_some_and(|p| agents.contains(&p))
     });
     found
 }
 
-fn look_at(pid: u32, homes: &[&str]) -> Option<Found> {
+fn look_at(pid: u32, homes: &[&str]) -> Option<FoundProcess> {
     let name = fs::read(format!("/proc/{pid}/comm")).ok()?;
     if !name.starts_with(b"turnbridge") && !name.starts_with(b"claude") {
         return None;
@@ -71,18 +71,19 @@ fn look_at(pid: u32, homes: &[&str]) -> Option<Found> {
     let has = |word: &str| line.iter().any(|argument| argument == word);
     let program = line[0].rsplit('/').next().unwrap_or_default();
     let (kind, reply) = match program {
-        "turnbridge" if has("--foreground") => (Kind::Daemon, None),
-        "turnbridge" if has("run-reply") => {
-            (Kind::Runner, line.iter().rev().find(|it| !it.is_empty()).map(|it| it.to_string()))
-        }
-        "turnbridge-notify" => (Kind::Notifier, None),
-        "turnbridge-status" | "turnbridge-stop-gate" => (Kind::Hook, None),
+        "turnbridge" if has("--foreground") => (ProcessKind::Daemon, None),
+        "turnbridge" if has("run-reply") => (
+            ProcessKind::Runner,
+            line.iter().rev().find(|it| !it.is_empty()).map(|it| it.to_string()),
+        ),
+        "turnbridge-notify" => (ProcessKind::Notifier, None),
+        "turnbridge-status" | "turnbridge-stop-gate" => (ProcessKind::Hook, None),
         _ if line.get(1).is_some_and(|it| it.ends_with("/bin/claude")) => {
-            (Kind::Agent, variable("TURNBRIDGE_REPLY_ID"))
+            (ProcessKind::Agent, variable("TURNBRIDGE_REPLY_ID"))
         }
         _ => return None,
     };
-    Some(Found { kind, machine, pid, reply, start: start(pid)? })
+    Some(FoundProcess { kind, machine, pid, reply, start: start(pid)? })
 }
 
 fn stat(pid: u32) -> Option<Vec<String>> {
@@ -102,7 +103,7 @@ fn parent(pid: u32) -> Option<u32> {
 }
 
 /// Returns a handle that stays with this process, even if its pid is reused.
-fn hold(found: &Found) -> Option<OwnedFd> {
+fn hold(found: &FoundProcess) -> Option<OwnedFd> {
     let pid = Pid::from_raw(i32::try_from(found.pid).ok()?)?;
     let handle = pidfd_open(pid, PidfdFlags::empty()).ok()?;
     (start(found.pid) == Some(found.start)).then_some(handle)
@@ -110,19 +111,19 @@ fn hold(found: &Found) -> Option<OwnedFd> {
 
 /// Kills one process, after some moments of its life. Returns `None` if there was none of that
 /// kind.
-pub fn kill_somebody(machines: &[Machine], random: &mut Random) -> Option<Kill> {
+pub fn kill_somebody(machines: &[SoakMachine], random: &mut SoakRng) -> Option<Kill> {
     random.pause(250);
     let kind = random.weighted(&[
-        (3, Kind::Daemon),
-        (4, Kind::Notifier),
-        (4, Kind::Runner),
-        (4, Kind::Agent),
+        (3, ProcessKind::Daemon),
+        (4, ProcessKind::Notifier),
+        (4, ProcessKind::Runner),
+        (4, ProcessKind::Agent),
     ]);
     for _ in 0..20 {
         if find(machines).iter().any(|it| it.kind == kind) {
-            random.pause(if kind == Kind::Notifier { 30 } else { 120 });
+            random.pause(if kind == ProcessKind::Notifier { 30 } else { 120 });
             let kill = kill(machines, kind, random)?;
-            if kind == Kind::Daemon {
+            if kind == ProcessKind::Daemon {
                 let longest = if random.percent(25) { 6_000 } else { 1_200 };
                 let back_at = Instant::now() + random.milliseconds(0, longest);
                 machines[kill.victim.machine].keep_down_until(back_at);
@@ -135,7 +136,7 @@ pub fn kill_somebody(machines: &[Machine], random: &mut Random) -> Option<Kill> 
 }
 
 /// Kills a process of that kind, if one lives.
-fn kill(machines: &[Machine], kind: Kind, random: &mut Random) -> Option<Kill> {
+fn kill(machines: &[SoakMachine], kind: ProcessKind, random: &mut SoakRng) -> Option<Kill> {
     let mut found = find(machines);
     found.retain(|it| it.kind == kind);
     // Processes of a reply are rarer, and more useful victims.
@@ -150,7 +151,7 @@ fn kill(machines: &[Machine], kind: Kind, random: &mut Random) -> Option<Kill> {
 
 /// A suspended process, which a drop resumes.
 pub struct Suspended {
-    pub victim: Found,
+    pub victim: FoundProcess,
     pub until: Instant,
     handle: OwnedFd,
 }
@@ -161,7 +162,11 @@ impl Drop for Suspended {
     }
 }
 
-pub fn suspend(machines: &[Machine], time: Duration, random: &mut Random) -> Option<Suspended> {
+pub fn suspend(
+    machines: &[SoakMachine],
+    time: Duration,
+    random: &mut SoakRng,
+) -> Option<Suspended> {
     let found = find(machines);
     let victim = (!found.is_empty()).then(|| random.pick(&found).clone())?;
     let handle = hold(&victim)?;
@@ -170,16 +175,16 @@ pub fn suspend(machines: &[Machine], time: Duration, random: &mut Random) -> Opt
 }
 
 /// Resumes the processes that a killed agent has left suspended.
-pub fn resume_all(machines: &[Machine]) {
+pub fn resume_all(machines: &[SoakMachine]) {
     signal_all(machines, Signal::CONT);
 }
 
 /// Kills the remaining processes of a soak.
-pub fn kill_all(machines: &[Machine]) {
+pub fn kill_all(machines: &[SoakMachine]) {
     signal_all(machines, Signal::KILL);
 }
 
-fn signal_all(machines: &[Machine], signal: Signal) {
+fn signal_all(machines: &[SoakMachine], signal: Signal) {
     for handle in find(machines).iter().filter_map(hold) {
         let _ = pidfd_send_signal(&handle, signal);
     }

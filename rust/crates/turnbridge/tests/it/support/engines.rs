@@ -11,7 +11,7 @@ use testkit::{wait_until, write_program};
 use crate::support::world::World;
 
 /// The timeout, longer than any machine needs.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Creates a world in which `name` is the only engine. It records its arguments and its stdin, and
 /// then runs `speaking`.
@@ -43,7 +43,7 @@ pub fn with_time_to_fail(world: World) -> World {
 /// Returns the engine's record after it has ended `times` times.
 #[track_caller]
 pub fn notes(world: &World, times: usize) -> String {
-    let noted = wait_until(PATIENCE, "the engine's end", || {
+    let noted = wait_until(TIMEOUT, "the engine's end", || {
         let noted = fs::read_to_string(notes_path(world)).unwrap_or_default();
         (noted.lines().filter(|line| *line == "end").count() >= times).then_some(noted)
     });
@@ -54,7 +54,7 @@ pub fn notes(world: &World, times: usize) -> String {
 #[track_caller]
 pub fn pids(world: &World) -> (u32, u32) {
     let path = notes_path(world).with_extension("pids");
-    wait_until(PATIENCE, "the engine's start", || {
+    wait_until(TIMEOUT, "the engine's start", || {
         let text = fs::read_to_string(&path).ok()?;
         let (engine, player) = text.trim().split_once(' ')?;
         fs::remove_file(&path).ok()?;
@@ -70,7 +70,7 @@ pub fn has_ended(pid: u32) -> bool {
 
 #[track_caller]
 pub fn wait_for_end(pids: (u32, u32)) {
-    wait_until(PATIENCE, "the end of engine and player", || {
+    wait_until(TIMEOUT, "the end of engine and player", || {
         (has_ended(pids.0) && has_ended(pids.1)).then_some(())
     });
 }

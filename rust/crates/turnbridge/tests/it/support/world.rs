@@ -56,8 +56,13 @@ impl World {
     }
 
     pub fn with(mut self, name: &str, value: &str) -> World {
-        self.variables.push((name.to_owned(), value.to_owned()));
+        self.set(name, value);
         self
+    }
+
+    /// Sets an environment variable for the commands from now on.
+    pub fn set(&mut self, name: &str, value: &str) {
+        self.variables.push((name.to_owned(), value.to_owned()));
     }
 
     /// Returns a text without this world's own folders: `CONFIG` is the folder of `config.toml`,

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::schemas;
 use crate::support::world::{World, payload};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Returns the id of the nth session.
 fn id(number: u32) -> String {
@@ -29,13 +29,13 @@ fn hook(world: &World, number: u32, project: &str, event: &str, more: Value) {
     world.status(&payload);
 }
 
-struct Watching {
+struct WatchProcess {
     child: Child,
     lines: Receiver<String>,
 }
 
-impl Watching {
-    fn start(world: &World, arguments: &[&str]) -> Watching {
+impl WatchProcess {
+    fn start(world: &World, arguments: &[&str]) -> WatchProcess {
         let mut command = world.command("turnbridge");
         command.args(["watch", "--json"]).args(arguments);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -45,12 +45,12 @@ impl Watching {
         std::thread::spawn(move || {
             stdout.lines().map_while(Result::ok).all(|line| sender.send(line).is_ok())
         });
-        Watching { child, lines }
+        WatchProcess { child, lines }
     }
 
     #[track_caller]
     fn next(&self) -> Value {
-        let line = self.lines.recv_timeout(PATIENCE).expect("a line");
+        let line = self.lines.recv_timeout(TIMEOUT).expect("a line");
         let value: Value = serde_json::from_str(&line).expect(&line);
         schemas::check("watch", &value);
         value
@@ -65,7 +65,7 @@ impl Watching {
     }
 }
 
-impl Drop for Watching {
+impl Drop for WatchProcess {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -77,7 +77,7 @@ fn every_live_session_is_told_first_and_then_every_change() {
     let world = World::new();
     hook(&world, 1, "alpha", "UserPromptSubmit", json!({"prompt": "x"}));
     hook(&world, 2, "omega", "SessionEnd", json!({"reason": "other"}));
-    let watching = Watching::start(&world, &[]);
+    let watching = WatchProcess::start(&world, &[]);
     assert_eq!(watching.next_told(), "present alpha working");
     assert_eq!(watching.next_told(), "ready - -");
     hook(&world, 1, "alpha", "PermissionRequest", json!({"tool_name": "Bash"}));
@@ -97,12 +97,12 @@ fn every_live_session_is_told_first_and_then_every_change() {
 #[test]
 fn stopped_sessions_are_told_when_they_are_asked_for_and_a_first_session_is_seen() {
     let world = World::new();
-    let watching = Watching::start(&world, &[]);
+    let watching = WatchProcess::start(&world, &[]);
     assert_eq!(watching.next_told(), "ready - -");
     hook(&world, 2, "omega", "SessionStart", json!({"source": "startup"}));
     assert_eq!(watching.next_told(), "changed omega completed", "there was no folder before");
     hook(&world, 2, "omega", "SessionEnd", json!({"reason": "other"}));
-    let all = Watching::start(&world, &["--all"]);
+    let all = WatchProcess::start(&world, &["--all"]);
     assert_eq!(all.next_told(), "present omega stopped");
 }
 
@@ -110,7 +110,7 @@ fn stopped_sessions_are_told_when_they_are_asked_for_and_a_first_session_is_seen
 fn what_no_hook_tells_is_told_too() {
     let world = World::new();
     hook(&world, 1, "alpha", "UserPromptSubmit", json!({"prompt": "x"}));
-    let watching = Watching::start(&world, &[]);
+    let watching = WatchProcess::start(&world, &[]);
     assert_eq!(watching.next_told(), "present alpha working");
     assert_eq!(watching.next_told(), "ready - -");
     let transcript = json!({
@@ -141,7 +141,7 @@ fn it_ends_quietly_when_nobody_reads_any_more() {
     reader.read_line(&mut String::new()).unwrap();
     drop(reader);
     // Without any change that it could have written.
-    let status = testkit::wait_until(PATIENCE, "its end", || child.try_wait().unwrap());
+    let status = testkit::wait_until(TIMEOUT, "its end", || child.try_wait().unwrap());
     let mut errors = String::new();
     std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut errors).unwrap();
     assert_eq!((status.code(), errors.as_str()), (Some(0), ""));

@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use serde_json::{Value, json};
 use testkit::{StandIn, Tmux, skipped, wait_until};
 
-use super::{PATIENCE, hook, id};
+use super::{TIMEOUT, hook, id};
 use crate::support::world::{SESSION, World, payload};
 
 /// Returns `None` without tmux.
@@ -43,7 +43,7 @@ fn world() -> World {
 
 #[track_caller]
 fn see(tmux: &Tmux, what: &str, holds: impl Fn(&str) -> bool) -> String {
-    tmux.wait_for_screen(PATIENCE, what, holds)
+    tmux.wait_for_screen(TIMEOUT, what, holds)
 }
 
 /// Returns the project names in the rows of the list.
@@ -102,14 +102,14 @@ fn a_reply_lies_in_the_inbox_and_says_that_it_waits_for_a_daemon() {
     see(&tmux, "the list", |screen| rows(screen).len() == 3);
     tmux.send_key("Down");
     tmux.send_key("r");
-    tmux.wait_for("reply to beta", PATIENCE);
+    tmux.wait_for("reply to beta", TIMEOUT);
     tmux.send_text("go on, 日本語で");
     tmux.send_key("M-Enter");
     tmux.send_text("and q");
-    tmux.wait_for("and q", PATIENCE);
+    tmux.wait_for("and q", TIMEOUT);
     assert_eq!(inbox(&world), Vec::<Value>::new());
     tmux.send_key("Enter");
-    tmux.wait_for("waits for the daemon; start it: turnbridge daemon", PATIENCE);
+    tmux.wait_for("waits for the daemon; start it: turnbridge daemon", TIMEOUT);
     let replies = inbox(&world);
     let [reply] = replies.as_slice() else { panic!("{replies:?}") };
     assert_eq!(reply["text"], "go on, 日本語で\nand q");
@@ -132,23 +132,23 @@ fn a_reply_becomes_the_next_prompt_when_a_daemon_runs() {
     let Some(tmux) = start(&world) else { return };
     let mut daemon = world.command("turnbridge");
     daemon.args(["daemon", "--foreground"]).stdin(Stdio::null());
-    let _daemon = Ended(daemon.spawn().unwrap());
-    wait_until(PATIENCE, "the daemon", || {
+    let _daemon = KillOnDrop(daemon.spawn().unwrap());
+    wait_until(TIMEOUT, "the daemon", || {
         world.turnbridge(&["daemon", "status"]).starts_with("running").then_some(())
     });
-    tmux.wait_for("1 working", PATIENCE);
+    tmux.wait_for("1 working", TIMEOUT);
     tmux.send_key("r");
-    tmux.wait_for("reply to project", PATIENCE);
+    tmux.wait_for("reply to project", TIMEOUT);
     tmux.send_text("go on");
     tmux.send_key("Enter");
-    tmux.wait_for("the reply to project was run", PATIENCE);
+    tmux.wait_for("the reply to project was run", TIMEOUT);
     assert_eq!(claude.calls(), [["-r", SESSION, "-p"]]);
 }
 
 /// Killed at the end of the test, however it ends.
-struct Ended(Child);
+struct KillOnDrop(Child);
 
-impl Drop for Ended {
+impl Drop for KillOnDrop {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -161,13 +161,13 @@ fn what_is_pasted_is_not_sent_by_its_line_ends() {
     let Some(tmux) = start(&world) else { return };
     see(&tmux, "the list", |screen| rows(screen).len() == 3);
     tmux.send_key("r");
-    tmux.wait_for("reply to gamma", PATIENCE);
+    tmux.wait_for("reply to gamma", TIMEOUT);
     tmux.run(&["set-buffer", "one\ntwo\nthree"]);
     tmux.run(&["paste-buffer", "-p"]);
-    tmux.wait_for("three", PATIENCE);
+    tmux.wait_for("three", TIMEOUT);
     assert_eq!(inbox(&world), Vec::<Value>::new());
     tmux.send_key("Enter");
-    tmux.wait_for("waits for the daemon", PATIENCE);
+    tmux.wait_for("waits for the daemon", TIMEOUT);
     assert_eq!(inbox(&world)[0]["text"], "one\ntwo\nthree");
 }
 
@@ -181,8 +181,8 @@ fn the_resume_command_is_copied_and_shown() {
     let home = world.hermetic.claude_config_dir();
     let command = format!("CLAUDE_CONFIG_DIR={} claude -r {}", home.display(), id(3));
     let command = format!("cd /home/user/gamma && {command}");
-    tmux.wait_for("copied: cd /home/user/gamma && CLAUDE_CONFIG_DIR=", PATIENCE);
-    wait_until(PATIENCE, "the clipboard", || {
+    tmux.wait_for("copied: cd /home/user/gamma && CLAUDE_CONFIG_DIR=", TIMEOUT);
+    wait_until(TIMEOUT, "the clipboard", || {
         (tmux.run(&["list-buffers", "-F", "#{buffer_sample}"]).trim() == command).then_some(())
     });
 }
@@ -222,7 +222,7 @@ fn quitting_gives_the_terminal_back() {
             }
             key => tmux.send_key(key),
         }
-        let screen = tmux.wait_for(" icanon", PATIENCE);
+        let screen = tmux.wait_for(" icanon", TIMEOUT);
         assert!(screen.contains("exit code 0"), "{end}: {screen}");
         assert!(screen.contains(" echo "), "{end}: {screen}");
         assert_eq!(mode(), "0", "{end}");
@@ -244,5 +244,5 @@ fn x27_no_color_has_marks_and_a_dumb_terminal_a_refusal() {
     // immediately.
     let script = "TERM=dumb \"$0\" watch; read line";
     let Some(tmux) = start_in_shell(&dumb, script) else { return };
-    tmux.wait_for("error: this is no terminal to draw on", PATIENCE);
+    tmux.wait_for("error: this is no terminal to draw on", TIMEOUT);
 }

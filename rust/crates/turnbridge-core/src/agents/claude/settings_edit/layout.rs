@@ -12,49 +12,49 @@ use crate::scan::splice::Splice;
 
 /// A value to be written, before its layout is known.
 #[derive(Debug, Clone)]
-pub struct New {
+pub struct NewEntry {
     key: Option<&'static str>,
-    body: Body,
+    body: NewValue,
     is_on_one_line: bool,
 }
 
 #[derive(Debug, Clone)]
-enum Body {
+enum NewValue {
     Scalar(String),
-    Container(char, Vec<New>, char),
+    Container(char, Vec<NewEntry>, char),
 }
 
-impl New {
-    fn of(key: Option<&'static str>, body: Body) -> New {
-        New { key, body, is_on_one_line: false }
+impl NewEntry {
+    fn of(key: Option<&'static str>, body: NewValue) -> NewEntry {
+        NewEntry { key, body, is_on_one_line: false }
     }
 
-    pub fn object(key: Option<&'static str>, members: Vec<New>) -> New {
-        New::of(key, Body::Container('{', members, '}'))
+    pub fn object(key: Option<&'static str>, members: Vec<NewEntry>) -> NewEntry {
+        NewEntry::of(key, NewValue::Container('{', members, '}'))
     }
 
-    pub fn array(key: Option<&'static str>, elements: Vec<New>) -> New {
-        New::of(key, Body::Container('[', elements, ']'))
+    pub fn array(key: Option<&'static str>, elements: Vec<NewEntry>) -> NewEntry {
+        NewEntry::of(key, NewValue::Container('[', elements, ']'))
     }
 
-    pub fn string(key: Option<&'static str>, text: &str) -> New {
-        New::of(key, Body::Scalar(serde_json::Value::from(text).to_string()))
+    pub fn string(key: Option<&'static str>, text: &str) -> NewEntry {
+        NewEntry::of(key, NewValue::Scalar(serde_json::Value::from(text).to_string()))
     }
 
-    pub fn number(key: Option<&'static str>, number: u32) -> New {
-        New::of(key, Body::Scalar(number.to_string()))
+    pub fn number(key: Option<&'static str>, number: u32) -> NewEntry {
+        NewEntry::of(key, NewValue::Scalar(number.to_string()))
     }
 
-    pub fn strings(key: Option<&'static str>, texts: &[String]) -> New {
-        New::array(key, texts.iter().map(|text| New::string(None, text)).collect())
+    pub fn strings(key: Option<&'static str>, texts: &[String]) -> NewEntry {
+        NewEntry::array(key, texts.iter().map(|text| NewEntry::string(None, text)).collect())
     }
 
-    pub fn on_one_line(self) -> New {
-        New { is_on_one_line: true, ..self }
+    pub fn on_one_line(self) -> NewEntry {
+        NewEntry { is_on_one_line: true, ..self }
     }
 }
 
-pub struct Layout<'a> {
+pub struct SettingsLayout<'a> {
     text: &'a str,
     /// One level of indentation.
     unit: String,
@@ -62,14 +62,14 @@ pub struct Layout<'a> {
     is_tight: bool,
 }
 
-impl<'a> Layout<'a> {
+impl<'a> SettingsLayout<'a> {
     /// Builds the layout of a text that has none yet.
-    pub fn plain(text: &'a str) -> Layout<'a> {
-        Layout { text, unit: "  ".to_owned(), is_tight: false }
+    pub fn plain(text: &'a str) -> SettingsLayout<'a> {
+        SettingsLayout { text, unit: "  ".to_owned(), is_tight: false }
     }
 
-    pub fn of(text: &'a str, root: &Node) -> Layout<'a> {
-        let mut layout = Layout::plain(text);
+    pub fn of(text: &'a str, root: &Node) -> SettingsLayout<'a> {
+        let mut layout = SettingsLayout::plain(text);
         if let Some(member) = root.members().first() {
             let between = &text[member.key_range.end..member.value.range.start];
             layout.is_tight = between == ":" && !layout.is_spread(root);
@@ -138,10 +138,10 @@ impl<'a> Layout<'a> {
         }
     }
 
-    pub fn inline(&self, new: &New) -> String {
+    pub fn inline(&self, new: &NewEntry) -> String {
         let body = match &new.body {
-            Body::Scalar(text) => text.clone(),
-            Body::Container(open, children, close) => {
+            NewValue::Scalar(text) => text.clone(),
+            NewValue::Container(open, children, close) => {
                 let children: Vec<String> = children.iter().map(|it| self.inline(it)).collect();
                 format!("{open}{}{close}", children.join(&self.comma()))
             }
@@ -150,13 +150,13 @@ impl<'a> Layout<'a> {
     }
 
     /// Renders the value on separate lines, the first of which is indented already.
-    pub fn render(&self, new: &New, indent: &str) -> String {
+    pub fn render(&self, new: &NewEntry, indent: &str) -> String {
         self.render_with(new, indent, self.line_end(self.text.len()))
     }
 
-    fn render_with(&self, new: &New, indent: &str, line_end: &str) -> String {
+    fn render_with(&self, new: &NewEntry, indent: &str, line_end: &str) -> String {
         match &new.body {
-            Body::Container(open, children, close)
+            NewValue::Container(open, children, close)
                 if !new.is_on_one_line && !children.is_empty() =>
             {
                 let inner = format!("{indent}{}", self.unit);
@@ -171,7 +171,7 @@ impl<'a> Layout<'a> {
         }
     }
 
-    fn key(&self, new: &New) -> String {
+    fn key(&self, new: &NewEntry) -> String {
         let colon = if self.is_tight { ":" } else { ": " };
         new.key.map(|key| format!("\"{key}\"{colon}")).unwrap_or_default()
     }
@@ -182,7 +182,7 @@ impl<'a> Layout<'a> {
         &self,
         container: &Node,
         removed: &[usize],
-        appended: &[New],
+        appended: &[NewEntry],
         when_empty: &str,
         spreads: bool,
     ) -> Vec<Splice> {
@@ -210,7 +210,7 @@ impl<'a> Layout<'a> {
         splices
     }
 
-    fn behind(&self, container: &Node, last: &Range<usize>, appended: &[New]) -> String {
+    fn behind(&self, container: &Node, last: &Range<usize>, appended: &[NewEntry]) -> String {
         let separator = self.separator(container, last.start);
         let is_spread = self.is_spread(container);
         let written = appended.iter().map(|new| {
@@ -230,7 +230,7 @@ impl<'a> Layout<'a> {
         &self,
         container: &Node,
         removed: &[usize],
-        appended: &[New],
+        appended: &[NewEntry],
         when_empty: &str,
         spreads: bool,
     ) -> Vec<Splice> {

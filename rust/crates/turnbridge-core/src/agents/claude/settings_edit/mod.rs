@@ -14,52 +14,52 @@ use std::fmt;
 use crate::agents::hook_table::HookEventName;
 use crate::ids::Agent;
 use crate::scan::byte_order_mark::split_mark;
-use crate::scan::json_tree::{Malformed, Member, Node, Value, parse, place};
+use crate::scan::json_tree::{JsonSyntaxError, Member, Node, Value, parse, place};
 use crate::scan::splice::{Splice, spliced};
-use layout::{Layout, New};
+use layout::{NewEntry, SettingsLayout};
 pub use own::OwnCall;
 use own::{own_call, program_of};
-use registration::Wanted;
+use registration::WantedEntry;
 pub use registration::{Form, Registration, StopGate};
 pub use removal::plan_remove;
-use removal::{Emptied, Stripped, is_effective, strip};
+use removal::{EmptiedContainer, Stripped, is_effective, strip};
 
 /// Why a file is left unchanged. Lines and columns count from 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
+pub struct SettingsRefusal {
     pub reason: String,
     pub line: usize,
     pub column: usize,
 }
 
-impl Refusal {
-    fn at(text: &str, node: &Node, reason: String) -> Refusal {
+impl SettingsRefusal {
+    fn at(text: &str, node: &Node, reason: String) -> SettingsRefusal {
         let (line, column) = place(text, node.range.start);
-        Refusal { reason, line, column }
+        SettingsRefusal { reason, line, column }
     }
 }
 
-impl From<Malformed> for Refusal {
-    fn from(Malformed { line, column, reason }: Malformed) -> Refusal {
-        Refusal { reason, line, column }
+impl From<JsonSyntaxError> for SettingsRefusal {
+    fn from(JsonSyntaxError { line, column, reason }: JsonSyntaxError) -> SettingsRefusal {
+        SettingsRefusal { reason, line, column }
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for SettingsRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} at line {}, column {}", self.reason, self.line, self.column)
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for SettingsRefusal {}
 
 /// The changes to the file. Empty if the file needs none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Plan {
+pub struct SettingsPlan {
     pub splices: Vec<Splice>,
 }
 
-impl Plan {
+impl SettingsPlan {
     pub fn is_empty(&self) -> bool {
         self.splices.is_empty()
     }
@@ -71,7 +71,7 @@ impl Plan {
 
 /// The state of one event's registration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Registered {
+pub enum EventRegistration {
     Yes,
     /// Turnbridge's hook exists, but calls another version, another place or another gate.
     Outdated,
@@ -80,19 +80,22 @@ pub enum Registered {
 
 /// Registers every missing event and updates outdated ones (KT-7, KT-9, KT-23, KT-24). A missing
 /// file is an empty text.
-pub fn plan_apply(text: &str, registration: &Registration) -> Result<Plan, Refusal> {
+pub fn plan_apply(
+    text: &str,
+    registration: &Registration,
+) -> Result<SettingsPlan, SettingsRefusal> {
     if is_blank(text) {
-        let layout = Layout::plain(text);
-        let all = New::object(None, vec![new_hooks(events(), registration)]);
+        let layout = SettingsLayout::plain(text);
+        let all = NewEntry::object(None, vec![new_hooks(events(), registration)]);
         let start = split_mark(text).0.len();
         let whole = layout.render(&all, "") + layout.line_end(start);
-        return Ok(Plan { splices: vec![Splice::replace(start..text.len(), whole)] });
+        return Ok(SettingsPlan { splices: vec![Splice::replace(start..text.len(), whole)] });
     }
     let root = parse_settings(text)?;
-    let layout = Layout::of(text, &root);
+    let layout = SettingsLayout::of(text, &root);
     let Some(hooks) = root.get("hooks") else {
         let new = new_hooks(events(), registration);
-        return Ok(Plan { splices: layout.edit_children(&root, &[], &[new], "", true) });
+        return Ok(SettingsPlan { splices: layout.edit_children(&root, &[], &[new], "", true) });
     };
     let mut splices = Vec::new();
     let mut dropped = Vec::new();
@@ -104,41 +107,43 @@ pub fn plan_apply(text: &str, registration: &Registration) -> Result<Plan, Refus
                 splices.extend(edit.into_splices(&layout, hooks, &member.value));
             }
             // An event that an earlier version registered, and this one does not.
-            None => match strip(&layout, &member.value, Emptied::unless_hidden(hooks, index)) {
-                Stripped::Emptied => dropped.push(index),
-                Stripped::Untouched => {}
-                Stripped::Changed(changes) => splices.extend(changes),
-            },
+            None => {
+                match strip(&layout, &member.value, EmptiedContainer::unless_hidden(hooks, index)) {
+                    Stripped::Emptied => dropped.push(index),
+                    Stripped::Untouched => {}
+                    Stripped::Changed(changes) => splices.extend(changes),
+                }
+            }
         }
     }
-    let missing: Vec<New> = events()
+    let missing: Vec<NewEntry> = events()
         .filter(|event| hooks.get(event.as_str()).is_none())
         .map(|event| new_event(event, registration))
         .collect();
     splices.extend(layout.edit_children(hooks, &dropped, &missing, "", is_spread));
-    Ok(Plan { splices })
+    Ok(SettingsPlan { splices })
 }
 
 /// Returns the state of each event, in the order in which they are registered.
 pub fn inspect(
     text: &str,
     registration: &Registration,
-) -> Result<Vec<(HookEventName, Registered)>, Refusal> {
+) -> Result<Vec<(HookEventName, EventRegistration)>, SettingsRefusal> {
     if is_blank(text) {
-        return Ok(events().map(|event| (event, Registered::No)).collect());
+        return Ok(events().map(|event| (event, EventRegistration::No)).collect());
     }
     let root = parse_settings(text)?;
-    let layout = Layout::of(text, &root);
+    let layout = SettingsLayout::of(text, &root);
     let state_of = |event: HookEventName| {
         let Some(node) = root.get("hooks").and_then(|hooks| hooks.get(event.as_str())) else {
-            return Ok((event, Registered::No));
+            return Ok((event, EventRegistration::No));
         };
         let edit = EventEdit::of(text, &layout, node, event, registration)?;
         let is_same = edit.changes.is_empty() && edit.removed.is_empty() && !edit.wraps;
         let state = match (edit.found, edit.appended.is_empty() && is_same) {
-            (0, _) => Registered::No,
-            (_, true) => Registered::Yes,
-            (_, false) => Registered::Outdated,
+            (0, _) => EventRegistration::No,
+            (_, true) => EventRegistration::Yes,
+            (_, false) => EventRegistration::Outdated,
         };
         Ok((event, state))
     };
@@ -146,7 +151,7 @@ pub fn inspect(
 }
 
 /// Returns Turnbridge's calls in the file, of any version and at any path.
-pub fn own_calls(text: &str) -> Result<Vec<OwnCall>, Refusal> {
+pub fn own_calls(text: &str) -> Result<Vec<OwnCall>, SettingsRefusal> {
     if is_blank(text) {
         return Ok(Vec::new());
     }
@@ -178,17 +183,17 @@ fn is_blank(text: &str) -> bool {
     split_mark(text).1.trim_matches([' ', '\t', '\r', '\n']).is_empty()
 }
 
-fn parse_settings(text: &str) -> Result<Node, Refusal> {
+fn parse_settings(text: &str) -> Result<Node, SettingsRefusal> {
     let root = parse(text)?;
     let is_object = |node: &Node| matches!(node.value, Value::Object(_));
     if !is_object(&root) {
         let reason = format!("the settings should be an object, not {}", root.kind());
-        return Err(Refusal::at(text, &root, reason));
+        return Err(SettingsRefusal::at(text, &root, reason));
     }
     match root.get("hooks").filter(|hooks| !is_object(hooks)) {
         Some(hooks) => {
             let reason = format!("`hooks` should be an object, not {}", hooks.kind());
-            Err(Refusal::at(text, hooks, reason))
+            Err(SettingsRefusal::at(text, hooks, reason))
         }
         None => Ok(root),
     }
@@ -199,13 +204,13 @@ fn wanted_event(hooks: &Node, index: usize) -> Option<HookEventName> {
     is_effective(hooks, index).then_some(event)
 }
 
-fn new_hooks(events: impl Iterator<Item = HookEventName>, registration: &Registration) -> New {
-    New::object(Some("hooks"), events.map(|event| new_event(event, registration)).collect())
+fn new_hooks(events: impl Iterator<Item = HookEventName>, registration: &Registration) -> NewEntry {
+    NewEntry::object(Some("hooks"), events.map(|event| new_event(event, registration)).collect())
 }
 
-fn new_event(event: HookEventName, registration: &Registration) -> New {
-    let groups = registration.wanted(event).iter().map(Wanted::group).collect();
-    New::array(Some(event.as_str()), groups)
+fn new_event(event: HookEventName, registration: &Registration) -> NewEntry {
+    let groups = registration.wanted(event).iter().map(WantedEntry::group).collect();
+    NewEntry::array(Some(event.as_str()), groups)
 }
 
 /// The changes to the value of one event.
@@ -214,7 +219,7 @@ struct EventEdit {
     changes: Vec<Splice>,
     /// Groups that are removed.
     removed: Vec<usize>,
-    appended: Vec<New>,
+    appended: Vec<NewEntry>,
     /// The number of wanted programs that exist, in any version.
     found: usize,
     /// The value is one group where Claude Code expects a list of them (X38).
@@ -224,18 +229,18 @@ struct EventEdit {
 impl EventEdit {
     fn of(
         text: &str,
-        layout: &Layout<'_>,
+        layout: &SettingsLayout<'_>,
         node: &Node,
         event: HookEventName,
         registration: &Registration,
-    ) -> Result<EventEdit, Refusal> {
+    ) -> Result<EventEdit, SettingsRefusal> {
         let groups = match &node.value {
             Value::Array(groups) => groups.as_slice(),
             Value::Object(_) => std::slice::from_ref(node),
             _ => {
                 let (event, kind) = (event.as_str(), node.kind());
                 let reason = format!("`hooks.{event}` should be an array, not {kind}");
-                return Err(Refusal::at(text, node, reason));
+                return Err(SettingsRefusal::at(text, node, reason));
             }
         };
         let mut missing = registration.wanted(event);
@@ -258,12 +263,12 @@ impl EventEdit {
             }
         }
         let found = wanted - missing.len();
-        let appended = missing.iter().map(Wanted::group).collect();
+        let appended = missing.iter().map(WantedEntry::group).collect();
         let wraps = matches!(node.value, Value::Object(_));
         Ok(EventEdit { changes, removed, appended, found, wraps })
     }
 
-    fn into_splices(self, layout: &Layout<'_>, hooks: &Node, node: &Node) -> Vec<Splice> {
+    fn into_splices(self, layout: &SettingsLayout<'_>, hooks: &Node, node: &Node) -> Vec<Splice> {
         let EventEdit { changes: mut splices, removed, appended, wraps, .. } = self;
         let is_spread = layout.is_spread(hooks);
         if !wraps {
@@ -271,7 +276,7 @@ impl EventEdit {
             return splices;
         }
         if !removed.is_empty() {
-            let list = New::array(None, appended);
+            let list = NewEntry::array(None, appended);
             let indent = layout.line_indent(node.range.start);
             let list = if is_spread { layout.render(&list, indent) } else { layout.inline(&list) };
             return vec![Splice::replace(node.range.clone(), list)];
@@ -285,11 +290,11 @@ impl EventEdit {
 }
 
 /// Makes a handler call the wanted program; the user's other members in it stay.
-fn update(layout: &Layout<'_>, handler: &Node, wanted: &Wanted) -> Vec<Splice> {
+fn update(layout: &SettingsLayout<'_>, handler: &Node, wanted: &WantedEntry) -> Vec<Splice> {
     let mut splices = Vec::new();
     let Some(command) = handler.get("command") else { return splices };
     if command.as_str() != Some(&wanted.command) {
-        let new = New::string(None, &wanted.command);
+        let new = NewEntry::string(None, &wanted.command);
         splices.push(Splice::replace(command.range.clone(), layout.inline(&new)));
     }
     let is_args = |member: &&Member| member.key == "args";
@@ -298,12 +303,12 @@ fn update(layout: &Layout<'_>, handler: &Node, wanted: &Wanted) -> Vec<Splice> {
         (Some(args), Some(node)) => {
             let found = node.elements().iter().map(Node::as_str);
             if !found.eq(args.iter().map(|arg| Some(arg.as_str()))) {
-                let new = layout.inline(&New::strings(None, args));
+                let new = layout.inline(&NewEntry::strings(None, args));
                 splices.push(Splice::replace(node.range.clone(), new));
             }
         }
         (Some(args), None) => {
-            let new = layout.inline(&New::strings(Some("args"), args));
+            let new = layout.inline(&NewEntry::strings(Some("args"), args));
             let between = layout.separator(handler, command.range.start);
             splices.push(Splice::insert(command.range.end, between + &new));
         }

@@ -1,6 +1,6 @@
 //! The wanted registration: the program for each event, and its arguments.
 
-use super::layout::New;
+use super::layout::NewEntry;
 use crate::agents::hook_table::{HookCall, HookEventName, HookProgram};
 use crate::ids::Agent;
 use crate::text::shell_words::shell_word;
@@ -33,7 +33,7 @@ pub enum StopGate {
 
 /// A wanted entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Wanted {
+pub(super) struct WantedEntry {
     pub program: HookProgram,
     pub command: String,
     /// `None` in shell form.
@@ -44,11 +44,11 @@ pub(super) struct Wanted {
 
 impl Registration {
     /// Returns the entries of the table for an event, with the arguments of the settings.
-    pub(super) fn wanted(&self, event: HookEventName) -> Vec<Wanted> {
+    pub(super) fn wanted(&self, event: HookEventName) -> Vec<WantedEntry> {
         event.calls(Agent::Claude).iter().map(|call| self.call(call)).collect()
     }
 
-    fn call(&self, &HookCall { program, matcher, timeout }: &HookCall) -> Wanted {
+    fn call(&self, &HookCall { program, matcher, timeout }: &HookCall) -> WantedEntry {
         let path = match program {
             HookProgram::Status => &self.status,
             HookProgram::StopGate => &self.stop_gate,
@@ -60,7 +60,7 @@ impl Registration {
             Form::Exec => (path.clone(), Some(args.into_iter().map(str::to_owned).collect())),
             Form::Shell => (format!("{} {}", shell_word(path), args.join(" ")), None),
         };
-        Wanted { program, command, args, matcher, timeout }
+        WantedEntry { program, command, args, matcher, timeout }
     }
 
     const fn who_calls(&self, program: HookProgram) -> &'static [&'static str] {
@@ -71,14 +71,16 @@ impl Registration {
     }
 }
 
-impl Wanted {
-    pub fn group(&self) -> New {
-        let mut handler =
-            vec![New::string(Some("type"), "command"), New::string(Some("command"), &self.command)];
-        handler.extend(self.args.as_ref().map(|args| New::strings(Some("args"), args)));
-        handler.push(New::number(Some("timeout"), self.timeout));
-        let matcher = self.matcher.map(|matcher| New::string(Some("matcher"), matcher));
-        let handlers = New::array(Some("hooks"), vec![New::object(None, handler)]);
-        New::object(None, matcher.into_iter().chain([handlers]).collect()).on_one_line()
+impl WantedEntry {
+    pub fn group(&self) -> NewEntry {
+        let mut handler = vec![
+            NewEntry::string(Some("type"), "command"),
+            NewEntry::string(Some("command"), &self.command),
+        ];
+        handler.extend(self.args.as_ref().map(|args| NewEntry::strings(Some("args"), args)));
+        handler.push(NewEntry::number(Some("timeout"), self.timeout));
+        let matcher = self.matcher.map(|matcher| NewEntry::string(Some("matcher"), matcher));
+        let handlers = NewEntry::array(Some("hooks"), vec![NewEntry::object(None, handler)]);
+        NewEntry::object(None, matcher.into_iter().chain([handlers]).collect()).on_one_line()
     }
 }

@@ -3,27 +3,27 @@
 //! If the text before the registration is known, even an empty list has the same text between its
 //! brackets again. Otherwise containers that held only Turnbridge's entries are removed with them.
 
-use super::layout::Layout;
+use super::layout::SettingsLayout;
 use super::own::program_of;
-use super::{Plan, Refusal, is_blank, parse_settings};
+use super::{SettingsPlan, SettingsRefusal, is_blank, parse_settings};
 use crate::scan::json_tree::{Node, Value};
 use crate::scan::splice::Splice;
 
 /// Removes Turnbridge's entries, and the containers that exist only for them. `before` is the text
 /// before the registration, if known: a container that was empty then stays as it was written.
-pub fn plan_remove(text: &str, before: Option<&str>) -> Result<Plan, Refusal> {
+pub fn plan_remove(text: &str, before: Option<&str>) -> Result<SettingsPlan, SettingsRefusal> {
     if is_blank(text) {
-        return Ok(Plan::default());
+        return Ok(SettingsPlan::default());
     }
     let root = parse_settings(text)?;
-    let layout = Layout::of(text, &root);
+    let layout = SettingsLayout::of(text, &root);
     let before = before.map(without_ours);
-    let origin = Origin::of(before.as_deref());
+    let origin = EntryOrigin::of(before.as_deref());
     let mut splices = Vec::new();
     let mut dropped = Vec::new();
     for (index, member) in root.members().iter().enumerate().filter(|(_, it)| it.key == "hooks") {
         let origin = origin.as_ref().filter(|_| is_effective(&root, index));
-        let emptied = Emptied::unless_hidden(&root, index);
+        let emptied = EmptiedContainer::unless_hidden(&root, index);
         match remove_from_hooks(&layout, &member.value, origin, emptied) {
             Stripped::Emptied => dropped.push(index),
             Stripped::Untouched => {}
@@ -31,17 +31,17 @@ pub fn plan_remove(text: &str, before: Option<&str>) -> Result<Plan, Refusal> {
         }
     }
     if dropped.is_empty() {
-        return Ok(Plan { splices });
+        return Ok(SettingsPlan { splices });
     }
     let is_alone = dropped.len() == root.members().len();
     match (&origin, is_alone) {
-        (Some(Origin { root: None, text: blank, .. }), true) => {
-            Ok(Plan { splices: vec![Splice::replace(0..text.len(), *blank)] })
+        (Some(EntryOrigin { root: None, text: blank, .. }), true) => {
+            Ok(SettingsPlan { splices: vec![Splice::replace(0..text.len(), *blank)] })
         }
         _ => {
             let when_empty = origin.as_ref().map_or("", |origin| origin.inside(|root| Some(root)));
             splices.extend(layout.edit_children(&root, &dropped, &[], when_empty, true));
-            Ok(Plan { splices })
+            Ok(SettingsPlan { splices })
         }
     }
 }
@@ -62,23 +62,27 @@ pub(super) enum Stripped {
 
 /// What to do with a container that held only Turnbridge's entries.
 #[derive(Clone, Copy)]
-pub(super) enum Emptied<'a> {
+pub(super) enum EmptiedContainer<'a> {
     Drop,
     /// It was empty before the registration; this was the text between its brackets.
     Keep(&'a str),
 }
 
-impl Emptied<'_> {
+impl EmptiedContainer<'_> {
     /// Keeps a member that hides an earlier one with the same key: without it, the earlier one
     /// would count.
-    pub fn unless_hidden(object: &Node, index: usize) -> Emptied<'static> {
+    pub fn unless_hidden(object: &Node, index: usize) -> EmptiedContainer<'static> {
         let members = object.members();
         let same_key = members.iter().filter(|member| member.key == members[index].key);
-        if same_key.count() == 1 { Emptied::Drop } else { Emptied::Keep("") }
+        if same_key.count() == 1 { EmptiedContainer::Drop } else { EmptiedContainer::Keep("") }
     }
 }
 
-pub(super) fn strip(layout: &Layout<'_>, event: &Node, emptied: Emptied<'_>) -> Stripped {
+pub(super) fn strip(
+    layout: &SettingsLayout<'_>,
+    event: &Node,
+    emptied: EmptiedContainer<'_>,
+) -> Stripped {
     let (mut changes, mut removed) = (Vec::new(), Vec::new());
     for (index, group) in event.elements().iter().enumerate() {
         let Some(handlers) = group.get("hooks") else { continue };
@@ -99,19 +103,19 @@ pub(super) fn strip(layout: &Layout<'_>, event: &Node, emptied: Emptied<'_>) -> 
     }
     let is_empty = removed.len() == event.elements().len();
     let when_empty = match emptied {
-        Emptied::Drop if is_empty => return Stripped::Emptied,
-        Emptied::Drop => "",
-        Emptied::Keep(inside) => inside,
+        EmptiedContainer::Drop if is_empty => return Stripped::Emptied,
+        EmptiedContainer::Drop => "",
+        EmptiedContainer::Keep(inside) => inside,
     };
     changes.extend(layout.edit_children(event, &removed, &[], when_empty, false));
     Stripped::Changed(changes)
 }
 
 fn remove_from_hooks(
-    layout: &Layout<'_>,
+    layout: &SettingsLayout<'_>,
     hooks: &Node,
-    origin: Option<&Origin<'_>>,
-    emptied: Emptied<'_>,
+    origin: Option<&EntryOrigin<'_>>,
+    emptied: EmptiedContainer<'_>,
 ) -> Stripped {
     let (mut changes, mut dropped) = (Vec::new(), Vec::new());
     for (index, member) in hooks.members().iter().enumerate() {
@@ -119,9 +123,9 @@ fn remove_from_hooks(
         let event_before = origin.and_then(|origin| origin.root.as_ref()).and_then(event_before);
         let emptied = match (origin, &event_before) {
             (Some(origin), Some(event)) if is_effective(hooks, index) => {
-                Emptied::Keep(origin.inside_of(event))
+                EmptiedContainer::Keep(origin.inside_of(event))
             }
-            _ => Emptied::unless_hidden(hooks, index),
+            _ => EmptiedContainer::unless_hidden(hooks, index),
         };
         match strip(layout, &member.value, emptied) {
             Stripped::Untouched => {}
@@ -142,9 +146,9 @@ fn remove_from_hooks(
     let is_emptied = dropped.len() == hooks.members().len();
     let when_empty = match (origin, hooks_before, emptied) {
         (Some(origin), Some(before), _) => origin.inside_of(before),
-        (_, _, Emptied::Drop) if is_emptied => return Stripped::Emptied,
-        (_, _, Emptied::Drop) => "",
-        (_, _, Emptied::Keep(inside)) => inside,
+        (_, _, EmptiedContainer::Drop) if is_emptied => return Stripped::Emptied,
+        (_, _, EmptiedContainer::Drop) => "",
+        (_, _, EmptiedContainer::Keep(inside)) => inside,
     };
     changes.extend(layout.edit_children(hooks, &dropped, &[], when_empty, false));
     Stripped::Changed(changes)
@@ -172,20 +176,20 @@ fn without_ours(before: &str) -> String {
     plan_remove(before, None).map_or_else(|_| before.to_owned(), |plan| plan.applied_to(before))
 }
 
-struct Origin<'a> {
+struct EntryOrigin<'a> {
     text: &'a str,
     /// `None`: the file was empty.
     root: Option<Node>,
 }
 
-impl<'a> Origin<'a> {
+impl<'a> EntryOrigin<'a> {
     /// Returns `None` if the text before is not known, or cannot be parsed.
-    fn of(before: Option<&'a str>) -> Option<Origin<'a>> {
+    fn of(before: Option<&'a str>) -> Option<EntryOrigin<'a>> {
         let text = before?;
         if is_blank(text) {
-            return Some(Origin { text, root: None });
+            return Some(EntryOrigin { text, root: None });
         }
-        Some(Origin { text, root: Some(parse_settings(text).ok()?) })
+        Some(EntryOrigin { text, root: Some(parse_settings(text).ok()?) })
     }
 
     /// Returns the text between the brackets of a container that was empty.

@@ -7,12 +7,12 @@
 use std::collections::BTreeSet;
 use std::ops::Deref;
 
-use crate::scan::json_scan::{Captures, Field, Keep, Step, wanted_fields};
+use crate::scan::json_scan::{CaptureMode, Captures, PathStep, WantedField, wanted_fields};
 
-use Step::{Each, Key};
+use PathStep::{Each, Key};
 
-const SHORT: Keep = Keep::Scalar(512);
-const WHOLE: Keep = Keep::Scalar(usize::MAX);
+const SHORT: CaptureMode = CaptureMode::Scalar(512);
+const WHOLE: CaptureMode = CaptureMode::Scalar(usize::MAX);
 
 wanted_fields! {
     Type: SHORT, [Key("type")];
@@ -32,7 +32,7 @@ pub fn last_prompt(tail: &[u8], prompt_id: Option<&str>) -> Option<String> {
     let entries = entries(tail).into_iter().rev();
     let mut of_turn = entries.filter(|entry| entry.is_of(prompt_id) != Some(false));
     of_turn.find_map(|entry| match entry.kind {
-        Kind::Prompt(prompt) | Kind::Command(prompt) => Some(prompt),
+        EntryKind::Prompt(prompt) | EntryKind::Command(prompt) => Some(prompt),
         _ => None,
     })
 }
@@ -42,41 +42,41 @@ pub fn last_prompt(tail: &[u8], prompt_id: Option<&str>) -> Option<String> {
 pub fn last_answer(tail: &[u8], prompt_id: Option<&str>) -> Option<String> {
     let mut texts: Vec<String> = Vec::new();
     let mut is_asked_again = false;
-    let mut place = Place::Unknown;
+    let mut place = ReaderState::Unknown;
     for entry in entries(tail) {
         match (place, entry.is_of(prompt_id)) {
-            (Place::InTurn, Some(false)) => break,
-            (Place::InTurn, Some(true)) | (_, None) => {}
+            (ReaderState::InTurn, Some(false)) => break,
+            (ReaderState::InTurn, Some(true)) | (_, None) => {}
             // Text before this belongs to an earlier turn.
-            (_, Some(true)) => (place, texts) = (Place::InTurn, Vec::new()),
-            (_, Some(false)) => place = Place::Elsewhere,
+            (_, Some(true)) => (place, texts) = (ReaderState::InTurn, Vec::new()),
+            (_, Some(false)) => place = ReaderState::Elsewhere,
         }
         match entry.kind {
-            Kind::Prompt(_) | Kind::Command(_) | Kind::ToolResult => texts.clear(),
+            EntryKind::Prompt(_) | EntryKind::Command(_) | EntryKind::ToolResult => texts.clear(),
             // A hook has continued the agent. If no text follows, the text before is the answer.
-            Kind::Feedback => is_asked_again = true,
-            Kind::Answer(said) => {
+            EntryKind::Feedback => is_asked_again = true,
+            EntryKind::Answer(said) => {
                 if std::mem::take(&mut is_asked_again) {
                     texts.clear();
                 }
                 texts.extend(said);
             }
-            Kind::LocalOutput | Kind::Other => {}
+            EntryKind::LocalOutput | EntryKind::Other => {}
         }
     }
-    (place != Place::Elsewhere && !texts.is_empty()).then(|| texts.join("\n\n"))
+    (place != ReaderState::Elsewhere && !texts.is_empty()).then(|| texts.join("\n\n"))
 }
 
 /// The reader's position. Only the user's records name their turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum ReaderState {
     /// The tail then ends in the turn that it begins in, which is the wanted one.
     Unknown,
     InTurn,
     Elsewhere,
 }
 
-enum Kind {
+enum EntryKind {
     Prompt(String),
     /// As typed.
     Command(String),
@@ -89,40 +89,42 @@ enum Kind {
 }
 
 /// A record, with the fields used here.
-struct Entry {
+struct TranscriptEntry {
     prompt_id: Option<String>,
-    kind: Kind,
+    kind: EntryKind,
 }
 
-impl Entry {
+impl TranscriptEntry {
     /// Returns `None` if the record names no turn, or no turn is wanted.
     fn is_of(&self, prompt_id: Option<&str>) -> Option<bool> {
         Some(self.prompt_id.as_deref()? == prompt_id?)
     }
 }
 
-fn entries(tail: &[u8]) -> Vec<Entry> {
-    let mut entries: Vec<Entry> = Vec::new();
+fn entries(tail: &[u8]) -> Vec<TranscriptEntry> {
+    let mut entries: Vec<TranscriptEntry> = Vec::new();
     for line in tail.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-        let Some(record) = Record::read(line) else { continue };
+        let Some(record) = TranscriptRecord::read(line) else { continue };
         let (kind, prompt_id) = (record.kind(), record.text(Wanted::PromptId));
-        if prompt_id.is_none() && matches!(kind, Kind::Other) {
+        if prompt_id.is_none() && matches!(kind, EntryKind::Other) {
             continue;
         }
         // `/model` and similar commands began no turn.
-        if let (Kind::LocalOutput, Some(Entry { kind: command @ Kind::Command(_), .. })) =
-            (&kind, entries.last_mut())
+        if let (
+            EntryKind::LocalOutput,
+            Some(TranscriptEntry { kind: command @ EntryKind::Command(_), .. }),
+        ) = (&kind, entries.last_mut())
         {
-            *command = Kind::Other;
+            *command = EntryKind::Other;
         }
-        entries.push(Entry { prompt_id: prompt_id.map(str::to_owned), kind });
+        entries.push(TranscriptEntry { prompt_id: prompt_id.map(str::to_owned), kind });
     }
     entries
 }
 
-struct Record(Captures);
+struct TranscriptRecord(Captures);
 
-impl Deref for Record {
+impl Deref for TranscriptRecord {
     type Target = Captures;
 
     fn deref(&self) -> &Captures {
@@ -130,48 +132,50 @@ impl Deref for Record {
     }
 }
 
-impl Record {
-    fn read(line: &[u8]) -> Option<Record> {
-        let record = Captures::read(FIELDS, line).map(Record);
+impl TranscriptRecord {
+    fn read(line: &[u8]) -> Option<TranscriptRecord> {
+        let record = Captures::read(FIELDS, line).map(TranscriptRecord);
         record.filter(|record| !record.is_on(Wanted::IsSidechain))
     }
 
-    fn kind(&self) -> Kind {
+    fn kind(&self) -> EntryKind {
         match self.text(Wanted::Type) {
             // Claude's own remarks, such as that of an error.
-            Some("assistant") if self.text(Wanted::Model) == Some("<synthetic>") => Kind::Other,
+            Some("assistant") if self.text(Wanted::Model) == Some("<synthetic>") => {
+                EntryKind::Other
+            }
             Some("assistant") => {
                 let texts = self.texts_of_blocks().filter(|text| !text.trim().is_empty());
                 match texts.map(str::to_owned).collect::<Vec<_>>() {
-                    texts if texts.is_empty() => Kind::Other,
-                    texts => Kind::Answer(texts),
+                    texts if texts.is_empty() => EntryKind::Other,
+                    texts => EntryKind::Answer(texts),
                 }
             }
             Some("user") => self.kind_of_user_record(),
-            _ => Kind::Other,
+            _ => EntryKind::Other,
         }
     }
 
-    fn kind_of_user_record(&self) -> Kind {
+    fn kind_of_user_record(&self) -> EntryKind {
         if self.texts(Wanted::BlockType).any(|(_, kind)| kind == "tool_result") {
-            return Kind::ToolResult;
+            return EntryKind::ToolResult;
         }
         if self.is_on(Wanted::IsMeta) {
-            return Kind::Feedback;
+            return EntryKind::Feedback;
         }
         if self.is_on(Wanted::IsCompactSummary) {
-            return Kind::Other;
+            return EntryKind::Other;
         }
         let Some(content) = self.text(Wanted::Content) else {
             let texts: Vec<_> = self.texts_of_blocks().filter(|text| is_typed(text)).collect();
             let is_empty = texts.is_empty();
-            return if is_empty { Kind::Other } else { Kind::Prompt(texts.join("\n")) };
+            return if is_empty { EntryKind::Other } else { EntryKind::Prompt(texts.join("\n")) };
         };
         match typed_command(content) {
-            Some(command) => Kind::Command(command),
-            None if content.trim_start().starts_with("<local-command-") => Kind::LocalOutput,
-            None if is_typed(content) => Kind::Prompt(content.to_owned()),
-            None => Kind::Other,
+            Some(command) => EntryKind::Command(command),
+            None if content.trim_start().starts_with("<local-command-") => EntryKind::LocalOutput,
+            None if is_typed(content) => EntryKind::Prompt(content.to_owned()),
+            None => EntryKind::Other,
         }
     }
 

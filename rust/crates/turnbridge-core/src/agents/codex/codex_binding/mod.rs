@@ -13,19 +13,19 @@
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
-use crate::agents::codex::codex_launch::Launch;
+use crate::agents::codex::codex_launch::CodexLaunch;
 use crate::agents::codex::rollout_wire::{ThreadKind, ThreadMeta};
 use crate::ids::{SessionId, is_uuid};
 pub use crate::terminals::pane_id::PaneId;
 use crate::timestamp::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Input {
+pub enum BindingInput {
     /// The shell of a pane ran Codex. The caller resolves links in `cwd` and in the launch's
     /// directory: Codex writes real paths into its rollouts.
     Launched {
         pane: PaneId,
-        launch: Launch,
+        launch: CodexLaunch,
         cwd: String,
         at: Timestamp,
     },
@@ -44,7 +44,7 @@ pub enum Input {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rollout {
     pub thread: SessionId,
-    pub origin: Origin,
+    pub origin: ThreadOrigin,
     pub cwd: Option<String>,
     pub created_at: Timestamp,
 }
@@ -57,7 +57,7 @@ impl Rollout {
         let id = meta.id.as_deref()?;
         Some(Rollout {
             thread: SessionId::parse(id)?,
-            origin: Origin::of(meta),
+            origin: ThreadOrigin::of(meta),
             cwd: meta.cwd.clone(),
             created_at: time_in_uuid(id).or(written_at)?,
         })
@@ -74,7 +74,7 @@ fn time_in_uuid(id: &str) -> Option<Timestamp> {
 
 /// The program or thread that began a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
+pub enum ThreadOrigin {
     /// Codex's own interface, or a program that looks the same.
     Interface,
     /// `codex exec`, by the record's `source`. Not by its `originator`, which a fork copies.
@@ -83,12 +83,12 @@ pub enum Origin {
     Thread,
 }
 
-impl Origin {
-    pub const fn of(meta: &ThreadMeta) -> Origin {
+impl ThreadOrigin {
+    pub const fn of(meta: &ThreadMeta) -> ThreadOrigin {
         match meta.kind {
-            ThreadKind::User if meta.is_exec => Origin::Exec,
-            ThreadKind::User => Origin::Interface,
-            ThreadKind::SubAgent | ThreadKind::Review => Origin::Thread,
+            ThreadKind::User if meta.is_exec => ThreadOrigin::Exec,
+            ThreadKind::User => ThreadOrigin::Interface,
+            ThreadKind::SubAgent | ThreadKind::Review => ThreadOrigin::Thread,
         }
     }
 }
@@ -96,14 +96,14 @@ impl Origin {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Bindings {
     /// Only the panes in which Codex may be running.
-    panes: BTreeMap<PaneId, Pane>,
+    panes: BTreeMap<PaneId, CodexPane>,
     /// Every thread whose rollout has been seen, and when it began.
     visible: BTreeMap<SessionId, Timestamp>,
 }
 
 /// The state of a pane with Codex in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Pane {
+pub enum CodexPane {
     Waiting(Marker),
     Bound(SessionId),
 }
@@ -111,13 +111,13 @@ pub enum Pane {
 /// Ordered as new threads are assigned.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Marker {
-    pub expected: Expected,
+    pub expected: ExpectedThread,
     pub at: Timestamp,
     pub folder: PathBuf,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Expected {
+pub enum ExpectedThread {
     NewThread,
     /// `resume` that names no thread: it usually continues an old one, so a pane that certainly
     /// begins a new one precedes it.
@@ -127,13 +127,13 @@ pub enum Expected {
 impl Bindings {
     /// Restores the stored bindings.
     pub fn restore(
-        panes: impl IntoIterator<Item = (PaneId, Pane)>,
+        panes: impl IntoIterator<Item = (PaneId, CodexPane)>,
         seen: impl IntoIterator<Item = (SessionId, Timestamp)>,
     ) -> Bindings {
         Bindings { panes: panes.into_iter().collect(), visible: seen.into_iter().collect() }
     }
 
-    pub fn panes(&self) -> impl Iterator<Item = (&PaneId, &Pane)> {
+    pub fn panes(&self) -> impl Iterator<Item = (&PaneId, &CodexPane)> {
         self.panes.iter()
     }
 
@@ -149,15 +149,15 @@ impl Bindings {
         let panes = &self.panes;
         self.visible.retain(|thread, began| {
             oldest.is_some_and(|at| at <= *began)
-                || panes.values().any(|pane| *pane == Pane::Bound(thread.clone()))
+                || panes.values().any(|pane| *pane == CodexPane::Bound(thread.clone()))
         });
     }
 
     /// Returns since when a pane has waited for a new thread.
     pub fn oldest_marker(&self) -> Option<Timestamp> {
-        let at = |pane: &Pane| match pane {
-            Pane::Waiting(marker) => Some(marker.at),
-            Pane::Bound(_) => None,
+        let at = |pane: &CodexPane| match pane {
+            CodexPane::Waiting(marker) => Some(marker.at),
+            CodexPane::Bound(_) => None,
         };
         self.panes.values().filter_map(at).min()
     }
@@ -165,14 +165,14 @@ impl Bindings {
     /// Returns the threads that were named by `resume ID` and not seen yet.
     pub fn unseen_threads(&self) -> impl Iterator<Item = &SessionId> {
         self.panes.values().filter_map(|pane| match pane {
-            Pane::Bound(thread) if !self.visible.contains_key(thread) => Some(thread),
+            CodexPane::Bound(thread) if !self.visible.contains_key(thread) => Some(thread),
             _ => None,
         })
     }
 
-    pub fn take(&mut self, input: Input) {
+    pub fn apply(&mut self, input: BindingInput) {
         match input {
-            Input::Launched { pane, launch, cwd, at } => {
+            BindingInput::Launched { pane, launch, cwd, at } => {
                 // The shell was back before it ran any program, even if its prompt was not seen: so
                 // a launch without an interface (KT-66) also ends the pane's state.
                 match pane_after(&launch, &cwd, at) {
@@ -180,10 +180,10 @@ impl Bindings {
                     None => self.panes.remove(&pane),
                 };
             }
-            Input::PromptReturned { pane } | Input::PaneClosed { pane } => {
+            BindingInput::PromptReturned { pane } | BindingInput::PaneClosed { pane } => {
                 self.panes.remove(&pane);
             }
-            Input::RolloutAppeared(rollout) => self.see(rollout),
+            BindingInput::RolloutAppeared(rollout) => self.see(rollout),
         }
     }
 
@@ -201,56 +201,60 @@ impl Bindings {
 
     /// Returns whether the pane's marker waits for a new thread.
     pub fn is_waiting(&self, pane: &PaneId) -> bool {
-        matches!(self.panes.get(pane), Some(Pane::Waiting(_)))
+        matches!(self.panes.get(pane), Some(CodexPane::Waiting(_)))
     }
 
-    fn shown<'a>(&self, state: &'a Pane) -> Option<&'a SessionId> {
+    fn shown<'a>(&self, state: &'a CodexPane) -> Option<&'a SessionId> {
         match state {
-            Pane::Bound(thread) => Some(thread).filter(|thread| self.visible.contains_key(*thread)),
-            Pane::Waiting(_) => None,
+            CodexPane::Bound(thread) => {
+                Some(thread).filter(|thread| self.visible.contains_key(*thread))
+            }
+            CodexPane::Waiting(_) => None,
         }
     }
 
     fn see(&mut self, rollout: Rollout) {
-        let may_be_shown = rollout.origin != Origin::Thread;
+        let may_be_shown = rollout.origin != ThreadOrigin::Thread;
         let is_first_sight = may_be_shown
             && self.visible.insert(rollout.thread.clone(), rollout.created_at).is_none();
         // A pane that resumed it before it was seen has it already; no marker waited for it.
         let is_taken =
-            self.panes.values().any(|state| *state == Pane::Bound(rollout.thread.clone()));
-        if !is_first_sight || is_taken || rollout.origin != Origin::Interface {
+            self.panes.values().any(|state| *state == CodexPane::Bound(rollout.thread.clone()));
+        if !is_first_sight || is_taken || rollout.origin != ThreadOrigin::Interface {
             return;
         }
         let Some(folder) = rollout.cwd.as_deref().map(|cwd| plain(Path::new(cwd))) else { return };
         let waiting = self.panes.values_mut().filter_map(|state| match state {
-            Pane::Waiting(marker) if marker.at <= rollout.created_at && marker.folder == folder => {
+            CodexPane::Waiting(marker)
+                if marker.at <= rollout.created_at && marker.folder == folder =>
+            {
                 Some((marker.clone(), state))
             }
             _ => None,
         });
         // Of equals the first pane.
         if let Some((_, state)) = waiting.min_by(|(one, _), (other, _)| one.cmp(other)) {
-            *state = Pane::Bound(rollout.thread);
+            *state = CodexPane::Bound(rollout.thread);
         }
     }
 }
 
 /// Returns the pane's state after a launch, or `None` if the launch has no interface.
-fn pane_after(launch: &Launch, cwd: &str, at: Timestamp) -> Option<Pane> {
+fn pane_after(launch: &CodexLaunch, cwd: &str, at: Timestamp) -> Option<CodexPane> {
     if !launch.tui {
         return None;
     }
     let named = launch.session_id.as_deref().map(str::to_ascii_lowercase);
     if let Some(thread) = named.as_deref().and_then(SessionId::parse) {
-        return Some(Pane::Bound(thread));
+        return Some(CodexPane::Bound(thread));
     }
     let expected = match launch.subcommand.as_deref() {
-        Some("resume") => Expected::PerhapsNewThread,
-        _ => Expected::NewThread,
+        Some("resume") => ExpectedThread::PerhapsNewThread,
+        _ => ExpectedThread::NewThread,
     };
     let cwd = Path::new(cwd);
     let folder = launch.directory.as_deref().map_or(cwd.to_owned(), |inner| cwd.join(inner));
-    Some(Pane::Waiting(Marker { expected, at, folder: plain(&folder) }))
+    Some(CodexPane::Waiting(Marker { expected, at, folder: plain(&folder) }))
 }
 
 /// Returns the path without `.` and `..`, by its text only.

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use super::*;
 use crate::agents::codex::codex_launch::classify;
-use crate::agents::codex::rollout_wire::{Record, parse_line};
+use crate::agents::codex::rollout_wire::{RolloutRecord, parse_line};
 
 const OLD: &str = "0199a213-81c0-7800-8aa1-bbab2a035a53";
 
@@ -19,24 +19,24 @@ fn second(number: i64) -> Timestamp {
 }
 
 /// Spaces separate the words; `_` is a space inside one.
-fn launched(pane: &str, line: &str, cwd: &str, at: i64) -> Input {
+fn launched(pane: &str, line: &str, cwd: &str, at: i64) -> BindingInput {
     let words: Vec<String> = line.split(' ').map(|word| word.replace('_', " ")).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let launch = classify(&words).expect("a launch of Codex");
-    Input::Launched { pane: PaneId::new(pane), launch, cwd: cwd.to_owned(), at: second(at) }
+    BindingInput::Launched { pane: PaneId::new(pane), launch, cwd: cwd.to_owned(), at: second(at) }
 }
 
 fn rollout(id: &str, cwd: &str, created_at: i64) -> Rollout {
     Rollout {
         thread: thread(id),
-        origin: Origin::Interface,
+        origin: ThreadOrigin::Interface,
         cwd: Some(cwd.to_owned()),
         created_at: second(created_at),
     }
 }
 
-fn appeared(id: &str, cwd: &str, created_at: i64) -> Input {
-    Input::RolloutAppeared(rollout(id, cwd, created_at))
+fn appeared(id: &str, cwd: &str, created_at: i64) -> BindingInput {
+    BindingInput::RolloutAppeared(rollout(id, cwd, created_at))
 }
 
 /// The state of the panes `1` to `3`: a thread, `?` while one waits, `-` for none.
@@ -53,15 +53,15 @@ fn shown(bindings: &Bindings) -> String {
 }
 
 #[track_caller]
-fn check(inputs: impl IntoIterator<Item = Input>, expected: &str) -> Bindings {
+fn check(inputs: impl IntoIterator<Item = BindingInput>, expected: &str) -> Bindings {
     let mut bindings = Bindings::default();
-    inputs.into_iter().for_each(|input| bindings.take(input));
+    inputs.into_iter().for_each(|input| bindings.apply(input));
     assert_eq!(shown(&bindings), expected);
     bindings
 }
 
-fn returned(name: &str) -> Input {
-    Input::PromptReturned { pane: pane(name) }
+fn returned(name: &str) -> BindingInput {
+    BindingInput::PromptReturned { pane: pane(name) }
 }
 
 #[test]
@@ -78,9 +78,9 @@ fn kt_67_resume_binds_its_id_at_once_and_shows_it_once_it_is_known() {
 fn kt_67_a_thread_of_codex_exec_can_be_resumed_and_one_of_a_sub_agent_is_none() {
     let resume = launched("1", &format!("codex resume {OLD}"), "/p", 100);
     for (origin, expected) in
-        [(Origin::Exec, format!("{OLD} - -")), (Origin::Thread, "- - -".to_owned())]
+        [(ThreadOrigin::Exec, format!("{OLD} - -")), (ThreadOrigin::Thread, "- - -".to_owned())]
     {
-        let seen = Input::RolloutAppeared(Rollout { origin, ..rollout(OLD, "/p", 1) });
+        let seen = BindingInput::RolloutAppeared(Rollout { origin, ..rollout(OLD, "/p", 1) });
         check([seen, resume.clone()], &expected);
     }
 }
@@ -116,11 +116,11 @@ fn only_a_new_thread_of_the_same_folder_that_an_interface_began_is_bound() {
     let launch = || launched("1", "codex", "/p", 10);
     check([launch(), appeared("a", "/p/inner", 11), appeared("b", "/", 12)], "? - -");
     check([launch(), appeared("a", "/p/", 11)], "a - -");
-    for origin in [Origin::Exec, Origin::Thread] {
-        let other = Input::RolloutAppeared(Rollout { origin, ..rollout("a", "/p", 11) });
+    for origin in [ThreadOrigin::Exec, ThreadOrigin::Thread] {
+        let other = BindingInput::RolloutAppeared(Rollout { origin, ..rollout("a", "/p", 11) });
         check([launch(), other, appeared("b", "/p", 12)], "b - -");
     }
-    let nowhere = Input::RolloutAppeared(Rollout { cwd: None, ..rollout("a", "/p", 11) });
+    let nowhere = BindingInput::RolloutAppeared(Rollout { cwd: None, ..rollout("a", "/p", 11) });
     check([launch(), nowhere], "? - -");
     let origin = |recording: &str| {
         let path =
@@ -128,13 +128,13 @@ fn only_a_new_thread_of_the_same_folder_that_an_interface_began_is_bound() {
         #[expect(clippy::disallowed_methods, reason = "a test reads its recordings")]
         let text = std::fs::read_to_string(path).unwrap();
         match parse_line(text.lines().next().unwrap().as_bytes()).record {
-            Record::SessionMeta(meta) => Origin::of(&meta),
+            RolloutRecord::SessionMeta(meta) => ThreadOrigin::of(&meta),
             other => panic!("{other:?}"),
         }
     };
-    assert_eq!(origin("plain"), Origin::Exec);
-    assert_eq!(origin("tui-long"), Origin::Interface);
-    assert_eq!(origin("spawn-sub1"), Origin::Thread);
+    assert_eq!(origin("plain"), ThreadOrigin::Exec);
+    assert_eq!(origin("tui-long"), ThreadOrigin::Interface);
+    assert_eq!(origin("spawn-sub1"), ThreadOrigin::Thread);
 }
 
 /// X45.
@@ -142,7 +142,7 @@ fn only_a_new_thread_of_the_same_folder_that_an_interface_began_is_bound() {
 fn a_thread_began_when_its_id_says_and_not_when_it_was_first_spoken_to() {
     let began = |id: &str, written_at: Option<i64>| {
         let meta = format!(r#"{{"type":"session_meta","payload":{{"id":"{id}","cwd":"/p"}}}}"#);
-        let Record::SessionMeta(meta) = parse_line(meta.as_bytes()).record else {
+        let RolloutRecord::SessionMeta(meta) = parse_line(meta.as_bytes()).record else {
             panic!("{meta}")
         };
         Rollout::of(&meta, written_at.map(second)).map(|rollout| rollout.created_at.to_string())
@@ -174,7 +174,7 @@ fn kt_70_x15_a_marker_outlives_years_and_everything_that_happens_elsewhere() {
             launched("2", "codex", "/q", 11),
             appeared("q", "/q", 12),
             returned("2"),
-            Input::PaneClosed { pane: pane("2") },
+            BindingInput::PaneClosed { pane: pane("2") },
             appeared("p", "/p", years),
         ],
         "p - -",
@@ -187,9 +187,9 @@ fn kt_70_72_the_prompt_the_panes_end_and_the_next_launch_take_a_marker_or_a_bind
     for line in ["codex", &resume] {
         let before = || [appeared(OLD, "/p", 1), launched("1", line, "/p", 10)];
         let new = || appeared("new", "/p", 30);
-        let after = |input: Input| before().into_iter().chain([input, new()]);
+        let after = |input: BindingInput| before().into_iter().chain([input, new()]);
         check(after(returned("1")), "- - -");
-        check(after(Input::PaneClosed { pane: pane("1") }), "- - -");
+        check(after(BindingInput::PaneClosed { pane: pane("1") }), "- - -");
         check(after(launched("1", "codex", "/q", 20)), "? - -");
         check(after(launched("1", "codex fork", "/p", 20)), "new - -");
         check(after(launched("1", &resume, "/p", 20)), &format!("{OLD} - -"));
@@ -263,9 +263,9 @@ fn a_thread_that_was_resumed_before_it_was_seen_is_not_given_to_a_marker() {
 }
 
 /// A pseudo-random sequence, the same for the same seed.
-struct Dice(u64);
+struct BindingRng(u64);
 
-impl Dice {
+impl BindingRng {
     fn roll(&mut self, sides: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -283,24 +283,25 @@ const FOLDERS: [&str; 2] = ["/p", "/q"];
 const LINES: [&str; 6] =
     ["codex", "codex resume", "codex fork", "codex -C /q", "codex exec hi", "codex resume ID"];
 
-fn random_id(dice: &mut Dice) -> String {
-    format!("00000000-0000-4000-8000-{:012}", dice.roll(60))
+fn random_id(rng: &mut BindingRng) -> String {
+    format!("00000000-0000-4000-8000-{:012}", rng.roll(60))
 }
 
-fn random_input(dice: &mut Dice, now: i64) -> Input {
-    let pane = PaneId::new(dice.pick(&PANES));
-    match dice.roll(10) {
-        0 => Input::PromptReturned { pane },
-        1 => Input::PaneClosed { pane },
+fn random_input(rng: &mut BindingRng, now: i64) -> BindingInput {
+    let pane = PaneId::new(rng.pick(&PANES));
+    match rng.roll(10) {
+        0 => BindingInput::PromptReturned { pane },
+        1 => BindingInput::PaneClosed { pane },
         2..=5 => {
-            let line = dice.pick(&LINES).replace("ID", &random_id(dice));
-            launched(pane.as_str(), &line, dice.pick(&FOLDERS), now)
+            let line = rng.pick(&LINES).replace("ID", &random_id(rng));
+            launched(pane.as_str(), &line, rng.pick(&FOLDERS), now)
         }
         _ => {
-            let id = random_id(dice);
-            let mut rollout = rollout(&id, dice.pick(&FOLDERS), now - dice.roll(6) as i64);
-            rollout.origin = [Origin::Interface, Origin::Exec, Origin::Thread][dice.roll(4).min(2)];
-            Input::RolloutAppeared(rollout)
+            let id = random_id(rng);
+            let mut rollout = rollout(&id, rng.pick(&FOLDERS), now - rng.roll(6) as i64);
+            rollout.origin = [ThreadOrigin::Interface, ThreadOrigin::Exec, ThreadOrigin::Thread]
+                [rng.roll(4).min(2)];
+            BindingInput::RolloutAppeared(rollout)
         }
     }
 }
@@ -309,13 +310,13 @@ fn random_input(dice: &mut Dice, now: i64) -> Input {
 fn a_binding_is_explained_by_its_launch_or_by_one_new_thread_over_any_sequence() {
     let mut bound_by_markers = 0;
     for seed in 1..400_u64 {
-        let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        let mut rng = BindingRng(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         let mut bindings = Bindings::default();
         let mut given_out = BTreeSet::new();
         for now in 0..120 {
-            let input = random_input(&mut dice, now);
+            let input = random_input(&mut rng, now);
             let before = bindings.clone();
-            bindings.take(input.clone());
+            bindings.apply(input.clone());
             if let Some(thread) = check_step(&before, &input, &bindings, seed) {
                 assert!(given_out.insert(thread), "seed {seed}: given out twice: {input:?}");
             }
@@ -327,7 +328,12 @@ fn a_binding_is_explained_by_its_launch_or_by_one_new_thread_over_any_sequence()
 
 /// Returns the thread that the step has assigned to a marker.
 #[track_caller]
-fn check_step(before: &Bindings, input: &Input, after: &Bindings, seed: u64) -> Option<SessionId> {
+fn check_step(
+    before: &Bindings,
+    input: &BindingInput,
+    after: &Bindings,
+    seed: u64,
+) -> Option<SessionId> {
     let context = format!("seed {seed}: {input:?}\n{before:?}\n{after:?}");
     let changed: Vec<PaneId> = PANES
         .map(PaneId::new)
@@ -341,27 +347,27 @@ fn check_step(before: &Bindings, input: &Input, after: &Bindings, seed: u64) -> 
         }
     }
     match input {
-        Input::PromptReturned { pane } | Input::PaneClosed { pane } => {
+        BindingInput::PromptReturned { pane } | BindingInput::PaneClosed { pane } => {
             assert!(changed.iter().all(|other| other == pane), "{context}");
             assert!(!after.panes.contains_key(pane), "{context}");
         }
-        Input::Launched { pane, launch, .. } => {
+        BindingInput::Launched { pane, launch, .. } => {
             assert!(changed.iter().all(|other| other == pane), "{context}");
             let waits = launch.tui && launch.session_id.is_none();
             assert_eq!(after.is_waiting(pane), waits, "{context}");
             assert_eq!(after.panes.contains_key(pane), launch.tui, "{context}");
         }
-        Input::RolloutAppeared(rollout) => {
-            let may_bind = rollout.origin == Origin::Interface
+        BindingInput::RolloutAppeared(rollout) => {
+            let may_bind = rollout.origin == ThreadOrigin::Interface
                 && !before.visible.contains_key(&rollout.thread)
-                && !before.panes.values().any(|p| *p == Pane::Bound(rollout.thread.clone()));
+                && !before.panes.values().any(|p| *p == CodexPane::Bound(rollout.thread.clone()));
             let fits = |marker: &Marker| {
                 may_bind
                     && marker.at <= rollout.created_at
                     && rollout.cwd.as_deref().map(Path::new) == Some(&*marker.folder)
             };
             let markers = before.panes.iter().filter_map(|(pane, state)| match state {
-                Pane::Waiting(marker) if fits(marker) => Some((marker, pane)),
+                CodexPane::Waiting(marker) if fits(marker) => Some((marker, pane)),
                 _ => None,
             });
             let next: Vec<PaneId> =

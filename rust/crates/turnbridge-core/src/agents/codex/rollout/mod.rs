@@ -8,11 +8,11 @@
 //! record: such a turn is `working` here (KT-54). Nothing is inferred from silence (KT-51).
 
 use crate::agents::codex::rollout_wire::{
-    Answer, Dialect, Line, Phase, Record, TaskError, ThreadKind, ThreadMeta,
+    Dialect, Phase, RolloutLine, RolloutRecord, TaskAnswer, TaskError, ThreadKind, ThreadMeta,
 };
 use crate::ids::{Agent, SessionId, SessionKey, is_uuid};
 use crate::session::advance::LATE;
-use crate::session::event::{Event, EventKind, Facts, ProcessKey, ToolCall};
+use crate::session::event::{Event, EventFacts, EventKind, ProcessKey, ToolCall};
 use crate::session::{Detail, Session, State};
 use crate::timestamp::Timestamp;
 
@@ -41,7 +41,7 @@ pub struct RolloutThread {
 #[derive(Debug, Clone, Default)]
 struct ThreadTurn {
     id: Option<String>,
-    progress: Progress,
+    progress: TurnProgress,
     prompt: Option<String>,
     answer: Option<String>,
     calls: Vec<ToolCall>,
@@ -52,7 +52,7 @@ struct ThreadTurn {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Progress {
+enum TurnProgress {
     #[default]
     AtRest,
     Open,
@@ -69,15 +69,15 @@ pub struct RolloutEvent {
 
 impl RolloutThread {
     /// Takes the next line and returns its events, usually none.
-    pub fn take(&mut self, line: Line) -> Vec<RolloutEvent> {
-        if line.record == Record::Blank {
+    pub fn read_line(&mut self, line: RolloutLine) -> Vec<RolloutEvent> {
+        if line.record == RolloutRecord::Blank {
             return Vec::new();
         }
         let at = self.time_of(line.at);
         let is_first = !std::mem::replace(&mut self.has_begun, true);
         let kinds = match line.record {
             // A sub-agent's file continues with its parent's.
-            Record::SessionMeta(meta) if is_first => {
+            RolloutRecord::SessionMeta(meta) if is_first => {
                 self.begin(meta);
                 Vec::new()
             }
@@ -111,11 +111,11 @@ impl RolloutThread {
             process,
             name: event.name,
             agent_id: None,
-            facts: Facts {
+            facts: EventFacts {
                 cwd: self.cwd.clone(),
                 prompt_id: self.turn.id.clone(),
                 model: self.model.clone(),
-                ..Facts::default()
+                ..EventFacts::default()
             },
             host: None,
             kind: event.kind,
@@ -172,77 +172,80 @@ impl RolloutThread {
         at
     }
 
-    fn interpret(&mut self, record: Record) -> Vec<EventKind> {
+    fn interpret(&mut self, record: RolloutRecord) -> Vec<EventKind> {
         match record {
-            Record::TurnContext { cwd, model, turn_id, .. } => {
+            RolloutRecord::TurnContext { cwd, model, turn_id, .. } => {
                 self.cwd = cwd.or(self.cwd.take());
                 self.model = model.or(self.model.take());
                 // Versions that name their turns also record when they begin.
                 self.is_modern |= turn_id.is_some();
                 Vec::new()
             }
-            Record::TaskStarted { turn_id, .. } => {
+            RolloutRecord::TaskStarted { turn_id, .. } => {
                 self.has_tasks = true;
-                self.turn =
-                    ThreadTurn { id: turn_id, progress: Progress::Open, ..ThreadTurn::default() };
+                self.turn = ThreadTurn {
+                    id: turn_id,
+                    progress: TurnProgress::Open,
+                    ..ThreadTurn::default()
+                };
                 vec![EventKind::TurnStarted]
             }
-            Record::TaskComplete { turn_id, answer, error } => {
+            RolloutRecord::TaskComplete { turn_id, answer, error } => {
                 self.has_tasks = true;
                 // A review completes another turn than it started; and the beginning of this one
                 // may have been unreadable.
                 self.turn.id = turn_id.or(self.turn.id.take());
                 vec![self.complete(answer, error)]
             }
-            Record::TurnAborted => self.abort(),
-            Record::UserSaid { text, dialect, .. } => {
+            RolloutRecord::TurnAborted => self.abort(),
+            RolloutRecord::UserText { text, dialect, .. } => {
                 self.is_modern |= dialect == Dialect::Paginated;
                 self.user_said(text)
             }
-            Record::UserMessage { text } => {
+            RolloutRecord::UserMessage { text } => {
                 self.has_messages = true;
                 // The thread's own event follows, with the exact text.
                 if self.is_exact() { Vec::new() } else { self.user_said(text) }
             }
-            Record::AgentSaid { text, phase, dialect } => {
+            RolloutRecord::AgentText { text, phase, dialect } => {
                 self.is_modern |= dialect == Dialect::Paginated;
                 let is_told_twice = self.has_messages;
                 self.agent_said(text, if is_told_twice { Phase::Commentary } else { phase })
             }
-            Record::AssistantMessage { text, phase } => {
+            RolloutRecord::AssistantMessage { text, phase } => {
                 self.has_messages = true;
                 // In an exact thread it may be the summary of a compaction.
                 if self.is_exact() { Vec::new() } else { self.agent_said(text, phase) }
             }
-            Record::CallBegan { tool, call_id } => self.call_began(tool, call_id),
-            Record::CallEnded { call_id } => self.call_ended(call_id),
-            Record::InjectedMessage => {
+            RolloutRecord::CallBegan { tool, call_id } => self.call_began(tool, call_id),
+            RolloutRecord::CallEnded { call_id } => self.call_ended(call_id),
+            RolloutRecord::InjectedMessage => {
                 self.has_messages = true;
                 Vec::new()
             }
-            Record::OtherItem => {
+            RolloutRecord::OtherItem => {
                 self.is_modern = true;
                 Vec::new()
             }
-            Record::Unreadable => {
+            RolloutRecord::Unreadable => {
                 self.is_damaged = true;
                 Vec::new()
             }
-            Record::SessionMeta(_)
-            | Record::SettingsApplied { .. }
-            | Record::Other
-            | Record::Blank => Vec::new(),
+            RolloutRecord::SessionMeta(_)
+            | RolloutRecord::SettingsApplied { .. }
+            | RolloutRecord::Other
+            | RolloutRecord::Blank => Vec::new(),
         }
     }
 
-    fn complete(&mut self, answer: Answer, error: Option<TaskError>) -> EventKind {
+    fn complete(&mut self, answer: TaskAnswer, error: Option<TaskError>) -> EventKind {
         let turn = &mut self.turn;
-        turn.progress = Progress::AtRest;
+        turn.progress = TurnProgress::AtRest;
         turn.calls.clear();
         match answer {
-            Answer::Text(text) => turn.answer = Some(text),
-            Answer::Nothing => turn.answer = None,
-            Answer::Unsaid => {}
+            TaskAnswer::Text(text) => turn.answer = Some(text),
+            TaskAnswer::Nothing => turn.answer = None,
+            TaskAnswer::Unknown => {}
         }
         let answer = turn.answer.clone();
         match error {
@@ -258,9 +261,9 @@ impl RolloutThread {
     fn abort(&mut self) -> Vec<EventKind> {
         let turn = &mut self.turn;
         turn.calls.clear();
-        let begun_again = match std::mem::replace(&mut turn.progress, Progress::Aborted) {
-            Progress::Open => None,
-            Progress::AtRest | Progress::Aborted => Some(match &turn.prompt {
+        let begun_again = match std::mem::replace(&mut turn.progress, TurnProgress::Aborted) {
+            TurnProgress::Open => None,
+            TurnProgress::AtRest | TurnProgress::Aborted => Some(match &turn.prompt {
                 Some(prompt) => EventKind::PromptSubmitted { prompt: prompt.clone() },
                 None => EventKind::TurnStarted,
             }),
@@ -269,7 +272,7 @@ impl RolloutThread {
     }
 
     fn user_said(&mut self, text: String) -> Vec<EventKind> {
-        let is_running = self.is_exact() && self.turn.progress == Progress::Open;
+        let is_running = self.is_exact() && self.turn.progress == TurnProgress::Open;
         let turn = &mut self.turn;
         if turn.is_fresh && turn.prompt.as_ref() == Some(&text) {
             return Vec::new();
@@ -282,7 +285,7 @@ impl RolloutThread {
         let id = turn.id.take().filter(|_| is_running);
         *turn = ThreadTurn {
             id,
-            progress: Progress::Open,
+            progress: TurnProgress::Open,
             prompt: Some(text.clone()),
             is_fresh: true,
             ..ThreadTurn::default()
@@ -299,10 +302,10 @@ impl RolloutThread {
         turn.answer = Some(text);
         turn.is_fresh = false;
         let looks_finished = phase == Phase::Answer && turn.calls.is_empty();
-        if is_exact || !looks_finished || turn.progress == Progress::Aborted {
+        if is_exact || !looks_finished || turn.progress == TurnProgress::Aborted {
             return Vec::new();
         }
-        turn.progress = Progress::AtRest;
+        turn.progress = TurnProgress::AtRest;
         let has_ended = std::mem::replace(&mut turn.has_ended, true);
         vec![ended(turn.answer.clone(), has_ended)]
     }
@@ -336,12 +339,12 @@ impl RolloutThread {
     /// is not; in a thread that is not exact, a turn that only looked finished continues.
     fn can_go_on(&mut self) -> bool {
         let is_over = match self.turn.progress {
-            Progress::Open => false,
-            Progress::AtRest => self.is_exact(),
-            Progress::Aborted => true,
+            TurnProgress::Open => false,
+            TurnProgress::AtRest => self.is_exact(),
+            TurnProgress::Aborted => true,
         };
         if !is_over {
-            self.turn.progress = Progress::Open;
+            self.turn.progress = TurnProgress::Open;
             self.turn.is_fresh = false;
         }
         !is_over
@@ -349,14 +352,14 @@ impl RolloutThread {
 }
 
 /// Returns how the last turn in these lines ended, and when; `None` if it is open or not in them.
-pub fn last_end(lines: impl DoubleEndedIterator<Item = Line>) -> Option<RolloutEvent> {
+pub fn last_end(lines: impl DoubleEndedIterator<Item = RolloutLine>) -> Option<RolloutEvent> {
     for line in lines.rev() {
         let kind = match line.record {
-            Record::TaskComplete { answer, error, .. } => {
+            RolloutRecord::TaskComplete { answer, error, .. } => {
                 RolloutThread::default().complete(answer, error)
             }
-            Record::TurnAborted => EventKind::Interrupted,
-            Record::TaskStarted { .. } => return None,
+            RolloutRecord::TurnAborted => EventKind::Interrupted,
+            RolloutRecord::TaskStarted { .. } => return None,
             _ => continue,
         };
         return Some(RolloutEvent { at: line.at?, name: line.name, kind });

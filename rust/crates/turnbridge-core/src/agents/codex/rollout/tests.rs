@@ -18,8 +18,8 @@ impl Folded {
         Folded { thread: RolloutThread::default(), session }
     }
 
-    fn take(&mut self, line: Line) -> ThreadState {
-        for event in self.thread.take(line) {
+    fn fold_line(&mut self, line: RolloutLine) -> ThreadState {
+        for event in self.thread.read_line(line) {
             let id = self.session.key.id.clone();
             let event = self.thread.event(event, id, ProcessKey::UNKNOWN);
             self.session = advance(self.session.clone(), &event).0;
@@ -28,7 +28,7 @@ impl Folded {
     }
 
     fn read(&mut self, line: &[u8]) -> ThreadState {
-        self.take(parse_line(line))
+        self.fold_line(parse_line(line))
     }
 }
 
@@ -46,16 +46,16 @@ fn recordings() -> Vec<(String, String, String)> {
 
 /// The turn records of an exact thread, computed without any of the crate's code.
 #[derive(Default)]
-struct Truth {
+struct ExpectedTurn {
     is_exact: bool,
     is_open: bool,
 }
 
-impl Truth {
-    fn take(&mut self, line: &str) {
+impl ExpectedTurn {
+    fn read_line(&mut self, line: &str) {
         let value: serde_json::Value = serde_json::from_str(line).unwrap();
         match value["payload"]["type"].as_str() {
-            Some("task_started") => *self = Truth { is_exact: true, is_open: true },
+            Some("task_started") => *self = ExpectedTurn { is_exact: true, is_open: true },
             Some("task_complete" | "turn_aborted") => self.is_open = false,
             _ => {}
         }
@@ -67,9 +67,9 @@ fn is_end(state: ThreadState) -> bool {
 }
 
 /// The same on every machine; good enough to choose lines and bytes.
-struct Dice(u64);
+struct RolloutRng(u64);
 
-impl Dice {
+impl RolloutRng {
     fn roll(&mut self, below: usize) -> usize {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -85,7 +85,7 @@ fn every_recording_ends_in_its_state() {
         let mut folded = Folded::new();
         let mut reader = RolloutReader::default();
         let mut state = ThreadState::None;
-        reader.feed(text.as_bytes(), |line| state = folded.take(line));
+        reader.feed(text.as_bytes(), |line| state = folded.fold_line(line));
         assert_eq!(state.as_str(), expected, "{name}");
     }
 }
@@ -94,9 +94,9 @@ fn every_recording_ends_in_its_state() {
 fn an_open_turn_is_never_over_before_its_own_record_kt_48() {
     let (mut prefixes, mut waits) = (0, 0);
     for (name, _, text) in recordings() {
-        let (mut folded, mut truth) = (Folded::new(), Truth::default());
+        let (mut folded, mut truth) = (Folded::new(), ExpectedTurn::default());
         for (number, line) in text.lines().enumerate() {
-            truth.take(line);
+            truth.read_line(line);
             let state = folded.read(line.as_bytes());
             if truth.is_exact {
                 assert_eq!(is_end(state), !truth.is_open, "{name}:{} {state:?}", number + 1);
@@ -144,7 +144,7 @@ fn an_unanswered_question_waits_for_the_user_kt_47() {
     for line in text.lines() {
         let parsed = parse_line(line.as_bytes());
         let name = parsed.name.clone();
-        let state = folded.take(parsed);
+        let state = folded.fold_line(parsed);
         if states.last().is_none_or(|(_, last)| *last != state) {
             states.push((name, state));
         }
@@ -220,7 +220,12 @@ fn a_failed_task_has_its_kind_and_its_words() {
         let mut last = Vec::new();
         for line in read_file(&format!("{name}.jsonl")).lines() {
             let mut copy = folded.thread.clone();
-            last = copy.take(parse_line(line.as_bytes())).into_iter().chain(last).take(1).collect();
+            last = copy
+                .read_line(parse_line(line.as_bytes()))
+                .into_iter()
+                .chain(last)
+                .take(1)
+                .collect();
             folded.read(line.as_bytes());
         }
         assert_eq!(folded.session.detail().and_then(Detail::error), Some(kind));
@@ -289,19 +294,19 @@ fn a_sub_agent_is_folded_into_its_root() {
     let is_child_end = |line: &&str| line.contains("\"task_complete\"");
     assert_eq!(child.lines().filter(is_child_end).count(), 1);
     for seed in 0..200 {
-        let mut dice = Dice(seed);
+        let mut rng = RolloutRng(seed);
         let mut files =
             [(root.lines(), RolloutThread::default()), (child.lines(), RolloutThread::default())];
         let mut session: Option<Session> = None;
         let mut alone = Folded::new();
         while files.iter().any(|(lines, _)| lines.clone().next().is_some()) {
-            let which = dice.roll(2);
+            let which = rng.roll(2);
             let (lines, thread) = &mut files[which];
             let Some(line) = lines.next() else { continue };
             if which == 0 {
                 alone.read(line.as_bytes());
             }
-            for event in thread.take(parse_line(line.as_bytes())) {
+            for event in thread.read_line(parse_line(line.as_bytes())) {
                 let event = thread.session_event(event).unwrap();
                 assert_eq!(event.session.id.as_str(), "01a1e18e-1e7d-7df2-ade7-6c3531083ced");
                 let before = session.take().unwrap_or_else(|| {
@@ -317,16 +322,16 @@ fn a_sub_agent_is_folded_into_its_root() {
 }
 
 /// Cuts one line in six, and puts noise before one in twelve. Marks each line as whole or not.
-fn damaged(text: &str, dice: &mut Dice) -> Vec<(Vec<u8>, bool)> {
+fn damaged(text: &str, rng: &mut RolloutRng) -> Vec<(Vec<u8>, bool)> {
     let mut lines = Vec::new();
     for line in text.lines() {
         let bytes = line.as_bytes().to_vec();
-        match dice.roll(12) {
-            0 => lines.push((bytes[..dice.roll(bytes.len())].to_vec(), false)),
-            1 => lines.push((bytes[1 + dice.roll(bytes.len() - 1)..].to_vec(), false)),
+        match rng.roll(12) {
+            0 => lines.push((bytes[..rng.roll(bytes.len())].to_vec(), false)),
+            1 => lines.push((bytes[1 + rng.roll(bytes.len() - 1)..].to_vec(), false)),
             2 => {
                 let mut noise: Vec<u8> =
-                    (0..dice.roll(300)).map(|_| u8::try_from(dice.roll(256)).unwrap()).collect();
+                    (0..rng.roll(300)).map(|_| u8::try_from(rng.roll(256)).unwrap()).collect();
                 noise.retain(|byte| *byte != b'\n');
                 lines.push((noise, false));
                 lines.push((bytes, true));
@@ -339,14 +344,14 @@ fn damaged(text: &str, dice: &mut Dice) -> Vec<(Vec<u8>, bool)> {
 
 #[test]
 fn damaged_lines_never_end_a_turn_and_the_next_good_record_puts_it_right() {
-    let mut dice = Dice(45);
+    let mut rng = RolloutRng(45);
     for (name, _, text) in recordings() {
         let is_exact = text.contains("\"task_started\"");
         // Long ones have more lines to damage in each round.
         for round in 0..if text.len() < 40_000 { 15 } else { 3 } {
             let mut folded = Folded::new();
             let mut seen = "none";
-            for (line, is_whole) in damaged(&text, &mut dice) {
+            for (line, is_whole) in damaged(&text, &mut rng) {
                 let before = ThreadState::of(&folded.session);
                 let state = folded.read(&line);
                 if !is_whole || !is_exact {
@@ -391,9 +396,9 @@ fn a_file_cut_at_any_byte_is_not_over_too_early() {
             }
             let (mut folded, mut reader) = (Folded::new(), RolloutReader::default());
             let mut state = ThreadState::None;
-            reader.feed(&text.as_bytes()[..cut], |line| state = folded.take(line));
+            reader.feed(&text.as_bytes()[..cut], |line| state = folded.fold_line(line));
             if let Some(line) = reader.finish() {
-                state = folded.take(line);
+                state = folded.fold_line(line);
             }
             assert!(!is_end(state), "{name} at {cut}: {state:?}");
         }

@@ -9,21 +9,23 @@
 mod injected;
 mod reader;
 
-use crate::scan::json_scan::{Capture, Captures, Field, Found, Keep, Step, wanted_fields};
+use crate::scan::json_scan::{
+    Capture, CaptureMode, Captures, FoundValue, PathStep, WantedField, wanted_fields,
+};
 use crate::timestamp::Timestamp;
 
 pub use reader::{RolloutReader, parse_line};
 
-use Step::{Each, Key};
+use PathStep::{Each, Key};
 
 /// The limit of a text. No typed text or model's answer is longer; a longer one is cut.
-const LONG: Keep = Keep::Scalar(16 << 20);
-const PATH: Keep = Keep::Scalar(32 << 10);
-const SHORT: Keep = Keep::Scalar(512);
+const LONG: CaptureMode = CaptureMode::Scalar(16 << 20);
+const PATH: CaptureMode = CaptureMode::Scalar(32 << 10);
+const SHORT: CaptureMode = CaptureMode::Scalar(512);
 
-const PAYLOAD: Step = Key("payload");
-const ITEM: Step = Key("item");
-const ERROR_INFO: Step = Key("codex_error_info");
+const PAYLOAD: PathStep = Key("payload");
+const ITEM: PathStep = Key("item");
+const ERROR_INFO: PathStep = Key("codex_error_info");
 
 wanted_fields! {
     Timestamp: SHORT, [Key("timestamp")];
@@ -75,15 +77,15 @@ wanted_fields! {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
+pub struct RolloutLine {
     pub at: Option<Timestamp>,
     /// The record's own name: `task_complete`, `item_completed`, `session_meta`.
     pub name: String,
-    pub record: Record,
+    pub record: RolloutRecord,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Record {
+pub enum RolloutRecord {
     SessionMeta(ThreadMeta),
     TurnContext {
         cwd: Option<String>,
@@ -103,18 +105,18 @@ pub enum Record {
     },
     TaskComplete {
         turn_id: Option<String>,
-        answer: Answer,
+        answer: TaskAnswer,
         error: Option<TaskError>,
     },
     TurnAborted,
     /// The text that the user typed, from the thread's own events.
-    UserSaid {
+    UserText {
         text: String,
         /// Only the paginated dialect has it.
         turn_id: Option<String>,
         dialect: Dialect,
     },
-    AgentSaid {
+    AgentText {
         text: String,
         phase: Phase,
         dialect: Dialect,
@@ -160,10 +162,10 @@ pub enum Phase {
 
 /// The answer in `task_complete`: a text, explicitly none, or not recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
+pub enum TaskAnswer {
     Text(String),
     Nothing,
-    Unsaid,
+    Unknown,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -204,12 +206,12 @@ impl ThreadKind {
     }
 }
 
-fn interpret(captures: &Captures) -> Line {
+fn interpret(captures: &Captures) -> RolloutLine {
     let kind = captures.text(Wanted::Type).unwrap_or_default();
     let payload = captures.text(Wanted::PayloadType).unwrap_or_default();
     let record = match (kind, payload) {
-        ("session_meta", _) => Record::SessionMeta(thread_meta(captures)),
-        ("turn_context", _) => Record::TurnContext {
+        ("session_meta", _) => RolloutRecord::SessionMeta(thread_meta(captures)),
+        ("turn_context", _) => RolloutRecord::TurnContext {
             cwd: owned(captures, Wanted::Cwd),
             model: owned(captures, Wanted::Model),
             turn_id: owned(captures, Wanted::TurnId),
@@ -217,77 +219,79 @@ fn interpret(captures: &Captures) -> Line {
         },
         ("event_msg", _) => event_message(payload, captures),
         ("response_item", _) => response_item(payload, captures),
-        _ => Record::Other,
+        _ => RolloutRecord::Other,
     };
     let is_wrapper = matches!(kind, "event_msg" | "response_item") && !payload.is_empty();
-    Line {
+    RolloutLine {
         at: captures.text(Wanted::Timestamp).and_then(Timestamp::parse),
         name: if is_wrapper { payload } else { kind }.to_owned(),
         record,
     }
 }
 
-fn event_message(payload: &str, captures: &Captures) -> Record {
+fn event_message(payload: &str, captures: &Captures) -> RolloutRecord {
     match payload {
         // Later versions of Codex's own protocol call them `turn_…`.
-        "task_started" | "turn_started" => Record::TaskStarted {
+        "task_started" | "turn_started" => RolloutRecord::TaskStarted {
             turn_id: owned(captures, Wanted::TurnId),
             trigger: owned(captures, Wanted::TurnTrigger),
         },
         "thread_settings_applied" => {
-            Record::SettingsApplied { reviewer: owned(captures, Wanted::ThreadReviewer) }
+            RolloutRecord::SettingsApplied { reviewer: owned(captures, Wanted::ThreadReviewer) }
         }
-        "task_complete" | "turn_complete" => Record::TaskComplete {
+        "task_complete" | "turn_complete" => RolloutRecord::TaskComplete {
             turn_id: owned(captures, Wanted::TurnId),
             answer: answer(captures),
             error: task_error(captures),
         },
-        "turn_aborted" => Record::TurnAborted,
+        "turn_aborted" => RolloutRecord::TurnAborted,
         "user_message" => match captures.text(Wanted::Message) {
-            Some(text) if !injected::is_surroundings(text) => {
-                Record::UserSaid { text: text.to_owned(), turn_id: None, dialect: Dialect::Legacy }
-            }
-            _ => Record::InjectedMessage,
+            Some(text) if !injected::is_surroundings(text) => RolloutRecord::UserText {
+                text: text.to_owned(),
+                turn_id: None,
+                dialect: Dialect::Legacy,
+            },
+            _ => RolloutRecord::InjectedMessage,
         },
-        "agent_message" => Record::AgentSaid {
+        "agent_message" => RolloutRecord::AgentText {
             text: owned(captures, Wanted::Message).unwrap_or_default(),
             phase: phase(captures, Wanted::Phase),
             dialect: Dialect::Legacy,
         },
         "item_completed" => match captures.text(Wanted::ItemType) {
-            Some("UserMessage") => Record::UserSaid {
+            Some("UserMessage") => RolloutRecord::UserText {
                 text: joined(captures, Wanted::ItemText),
                 turn_id: owned(captures, Wanted::TurnId),
                 dialect: Dialect::Paginated,
             },
-            Some("AgentMessage") => Record::AgentSaid {
+            Some("AgentMessage") => RolloutRecord::AgentText {
                 text: joined(captures, Wanted::ItemText),
                 phase: phase(captures, Wanted::ItemPhase),
                 dialect: Dialect::Paginated,
             },
-            _ => Record::OtherItem,
+            _ => RolloutRecord::OtherItem,
         },
-        _ => Record::Other,
+        _ => RolloutRecord::Other,
     }
 }
 
-fn response_item(payload: &str, captures: &Captures) -> Record {
+fn response_item(payload: &str, captures: &Captures) -> RolloutRecord {
     match payload {
         "message" => message(captures),
-        "function_call" | "custom_tool_call" | "local_shell_call" => Record::CallBegan {
+        "function_call" | "custom_tool_call" | "local_shell_call" => RolloutRecord::CallBegan {
             tool: tool_name(payload, captures),
             call_id: owned(captures, Wanted::CallId),
         },
         "function_call_output" | "custom_tool_call_output" => {
-            Record::CallEnded { call_id: owned(captures, Wanted::CallId) }
+            RolloutRecord::CallEnded { call_id: owned(captures, Wanted::CallId) }
         }
-        _ => Record::Other,
+        _ => RolloutRecord::Other,
     }
 }
 
-fn message(captures: &Captures) -> Record {
+fn message(captures: &Captures) -> RolloutRecord {
     match captures.text(Wanted::Role) {
-        Some("assistant") => Record::AssistantMessage {
+        Some("assistant") => RolloutRecord::AssistantMessage {
             text: joined(captures, Wanted::ContentText),
             phase: phase(captures, Wanted::Phase),
         },
@@ -295,11 +299,11 @@ fn message(captures: &Captures) -> Record {
             let kinds: Vec<_> = captures.texts(Wanted::ContentKind).map(|(_, kind)| kind).collect();
             let parts = captures.texts(Wanted::ContentText).map(|(_, text)| text);
             match injected::without_injected(parts, &kinds) {
-                Some(text) => Record::UserMessage { text },
-                None => Record::InjectedMessage,
+                Some(text) => RolloutRecord::UserMessage { text },
+                None => RolloutRecord::InjectedMessage,
             }
         }
-        _ => Record::InjectedMessage,
+        _ => RolloutRecord::InjectedMessage,
     }
 }
 
@@ -338,18 +342,18 @@ fn thread_meta(captures: &Captures) -> ThreadMeta {
     }
 }
 
-fn answer(captures: &Captures) -> Answer {
+fn answer(captures: &Captures) -> TaskAnswer {
     match last(captures, Wanted::LastAgentMessage) {
-        Some(Found::Text { text, .. }) => Answer::Text(text.clone()),
-        Some(_) => Answer::Nothing,
-        None => Answer::Unsaid,
+        Some(FoundValue::Text { text, .. }) => TaskAnswer::Text(text.clone()),
+        Some(_) => TaskAnswer::Nothing,
+        None => TaskAnswer::Unknown,
     }
 }
 
 fn task_error(captures: &Captures) -> Option<TaskError> {
     let said = match last(captures, Wanted::Error)? {
-        Found::Null | Found::Bool(false) => return None,
-        Found::Text { text, .. } => Some(text.clone()),
+        FoundValue::Null | FoundValue::Bool(false) => return None,
+        FoundValue::Text { text, .. } => Some(text.clone()),
         _ => None,
     };
     let with_details = [
@@ -373,7 +377,7 @@ fn phase(captures: &Captures, wanted: Wanted) -> Phase {
     }
 }
 
-fn last(captures: &Captures, wanted: Wanted) -> Option<&Found> {
+fn last(captures: &Captures, wanted: Wanted) -> Option<&FoundValue> {
     captures.found(wanted).last().map(|Capture { found, .. }| found)
 }
 

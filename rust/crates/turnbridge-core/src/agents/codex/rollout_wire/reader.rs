@@ -1,7 +1,7 @@
 //! Reads a rollout as a stream of chunks, split into lines.
 
-use super::{FIELDS, Line, Record, interpret};
-use crate::scan::json_scan::{Captures, Scanner};
+use super::{FIELDS, RolloutLine, RolloutRecord, interpret};
+use crate::scan::json_scan::{Captures, JsonScanner};
 
 /// Splits a rollout that arrives in chunks into lines of any length without keeping them. It keeps
 /// the state of the unfinished last line between two chunks.
@@ -13,11 +13,11 @@ pub struct RolloutReader {
 struct PartialLine {
     is_blank: bool,
     /// `None` once it is known to be no JSON.
-    scanner: Option<Scanner>,
+    scanner: Option<JsonScanner>,
 }
 
 impl RolloutReader {
-    pub fn feed(&mut self, chunk: &[u8], mut each: impl FnMut(Line)) {
+    pub fn feed(&mut self, chunk: &[u8], mut each: impl FnMut(RolloutLine)) {
         let mut rest = chunk;
         while let Some(end) = memchr::memchr(b'\n', rest) {
             self.extend(&rest[..end]);
@@ -30,14 +30,14 @@ impl RolloutReader {
     }
 
     /// Returns the last line, if the file does not end in a line break. It counts if it is whole.
-    pub fn finish(mut self) -> Option<Line> {
+    pub fn finish(mut self) -> Option<RolloutLine> {
         self.line.is_some().then(|| self.take_line())
     }
 
     fn extend(&mut self, bytes: &[u8]) {
         let line = self.line.get_or_insert_with(|| PartialLine {
             is_blank: true,
-            scanner: Some(Scanner::new(FIELDS)),
+            scanner: Some(JsonScanner::new(FIELDS)),
         });
         line.is_blank &= bytes.iter().all(u8::is_ascii_whitespace);
         if line.scanner.as_mut().is_some_and(|scanner| scanner.feed(bytes).is_err()) {
@@ -45,22 +45,22 @@ impl RolloutReader {
         }
     }
 
-    fn take_line(&mut self) -> Line {
+    fn take_line(&mut self) -> RolloutLine {
         let line = self.line.take().filter(|line| !line.is_blank);
-        let Some(line) = line else { return empty_line("blank", Record::Blank) };
+        let Some(line) = line else { return empty_line("blank", RolloutRecord::Blank) };
         match line.scanner.and_then(|scanner| scanner.finish().ok()) {
             Some(captures) => interpret(&Captures::from(captures)),
-            None => empty_line("unreadable", Record::Unreadable),
+            None => empty_line("unreadable", RolloutRecord::Unreadable),
         }
     }
 }
 
-fn empty_line(name: &str, record: Record) -> Line {
-    Line { at: None, name: name.to_owned(), record }
+fn empty_line(name: &str, record: RolloutRecord) -> RolloutLine {
+    RolloutLine { at: None, name: name.to_owned(), record }
 }
 
 /// Reads one line, with or without its line break.
-pub fn parse_line(line: &[u8]) -> Line {
+pub fn parse_line(line: &[u8]) -> RolloutLine {
     let mut reader = RolloutReader::default();
     reader.extend(line);
     reader.take_line()

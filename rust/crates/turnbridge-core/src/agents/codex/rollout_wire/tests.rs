@@ -1,7 +1,7 @@
 use super::*;
 
 #[track_caller]
-fn record(line: &str) -> Record {
+fn record(line: &str) -> RolloutRecord {
     parse_line(line.as_bytes()).record
 }
 
@@ -14,7 +14,7 @@ fn recorded(name: &str) -> String {
 #[track_caller]
 fn meta(text: &str) -> ThreadMeta {
     match record(text.lines().next().unwrap()) {
-        Record::SessionMeta(meta) => meta,
+        RolloutRecord::SessionMeta(meta) => meta,
         other => panic!("{other:?}"),
     }
 }
@@ -48,7 +48,7 @@ fn the_error_of_a_task_has_codex_own_word() {
             r#"{{"type":"event_msg","payload":{{"type":"task_complete","last_agent_message":null,"error":{error}}}}}"#
         );
         match record(&line) {
-            Record::TaskComplete { error, .. } => error.map(|error| error.kind),
+            RolloutRecord::TaskComplete { error, .. } => error.map(|error| error.kind),
             other => panic!("{other:?}"),
         }
     };
@@ -73,13 +73,13 @@ fn the_error_of_a_task_has_codex_own_word() {
 fn what_codex_puts_in_is_not_what_the_user_said() {
     for name in ["tui-long", "legacy-0.98.0-int", "tui-hook-decisions", "exec-resumed"] {
         for line in recorded(name).lines() {
-            if let Record::UserMessage { text } = record(line) {
+            if let RolloutRecord::UserMessage { text } = record(line) {
                 assert!(text.starts_with("[["), "{name}: {text}");
             }
         }
     }
     let both = r#"{"type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"<environment_context>\n</environment_context>"},{"type":"input_text","text":"hello"}]}}"#;
-    assert_eq!(record(both), Record::UserMessage { text: "hello".to_owned() });
+    assert_eq!(record(both), RolloutRecord::UserMessage { text: "hello".to_owned() });
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn a_tool_of_somebody_else_is_not_codex_question() {
             r#"{{"type":"response_item","payload":{{"type":"function_call","name":"request_user_input",{namespace}"call_id":"c"}}}}"#
         );
         match record(&line) {
-            Record::CallBegan { tool, .. } => tool,
+            RolloutRecord::CallBegan { tool, .. } => tool,
             other => panic!("{other:?}"),
         }
     };
@@ -119,7 +119,7 @@ fn lines_of_any_shape_are_skipped() {
     ] {
         let read = record(line);
         assert!(
-            matches!(read, Record::Other | Record::Unreadable | Record::Blank),
+            matches!(read, RolloutRecord::Other | RolloutRecord::Unreadable | RolloutRecord::Blank),
             "{line}: {read:?}"
         );
     }

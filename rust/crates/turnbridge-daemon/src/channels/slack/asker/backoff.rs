@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use turnbridge_config::slack_connection::speed_up;
 use turnbridge_slack::CallError;
 
-use super::Trouble;
+use super::AskerError;
 
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
 pub const LONGEST_PAUSE: Duration = Duration::from_secs(60);
@@ -39,7 +39,7 @@ impl Backoff {
     }
 
     /// Begins a pause. Another failure never shortens it, because Slack may have requested it.
-    pub fn fail(&mut self, now: Instant, trouble: &Trouble) {
+    pub fn fail(&mut self, now: Instant, trouble: &AskerError) {
         let until = now + pause(trouble, self.failures) / speed_up();
         self.until = self.until.max(Some(until));
         self.failures = self.failures.saturating_add(1);
@@ -50,12 +50,12 @@ impl Backoff {
     }
 }
 
-fn pause(trouble: &Trouble, failures: u32) -> Duration {
+fn pause(trouble: &AskerError, failures: u32) -> Duration {
     let doubled = FIRST_PAUSE * 2_u32.pow(failures.min(10));
     match trouble {
-        Trouble::Slack(CallError::RateLimited { after }) => *after,
-        Trouble::Slack(error) if error.is_permanent() => doubled.min(LONGEST_PERMANENT),
-        Trouble::Slack(_) | Trouble::Files(_) => doubled.min(LONGEST_PAUSE),
+        AskerError::Slack(CallError::RateLimited { after }) => *after,
+        AskerError::Slack(error) if error.is_permanent() => doubled.min(LONGEST_PERMANENT),
+        AskerError::Slack(_) | AskerError::Files(_) => doubled.min(LONGEST_PAUSE),
     }
 }
 
@@ -63,7 +63,7 @@ fn pause(trouble: &Trouble, failures: u32) -> Duration {
 mod tests {
     use super::*;
 
-    fn refused(error: &str) -> Trouble {
+    fn refused(error: &str) -> AskerError {
         let (needed, provided, messages) = (None, None, Vec::new());
         CallError::Refused { error: error.to_owned(), needed, provided, messages }.into()
     }

@@ -18,7 +18,7 @@ impl CallPace {
         self.rest_at.and_then(|at| at.checked_sub(ahead)).map_or(now, |at| at.max(now))
     }
 
-    pub fn take(&mut self, now: Instant, share: Duration) {
+    pub fn note_call(&mut self, now: Instant, share: Duration) {
         self.rest_at = Some(self.rest_at.map_or(now, |at| at.max(now)) + share);
     }
 }
@@ -35,7 +35,7 @@ mod tests {
         let mut waits = Vec::new();
         for _ in 0..6 {
             waits.push((pace.ready_at(start, share) - start).as_secs());
-            pace.take(start, share);
+            pace.note_call(start, share);
         }
         assert_eq!(waits, [0, 0, 0, 0, 100, 200]);
     }

@@ -8,23 +8,23 @@ use std::time::Instant;
 use turnbridge_core::ids::ChannelName;
 use turnbridge_core::notices::route::Route;
 use turnbridge_core::replies::reply::Reply;
-use turnbridge_core::slack::listening::{Parent, Verdict, whose};
+use turnbridge_core::slack::listening::{ThreadParent, UnroutedVerdict, whose};
 use turnbridge_core::slack::machine_wire::clean_name;
 use turnbridge_core::slack::place_wire::SlackPlace;
 use turnbridge_core::slack::reply_check::{Checked, check_reply, is_valid};
 use turnbridge_core::slack::slack_ts::SlackTs;
 use turnbridge_core::slack::thread_marks::ThreadKey;
-use turnbridge_store::log::Field;
+use turnbridge_store::log::LogValue;
 use turnbridge_store::state::heard;
 use turnbridge_store::state::outbox;
 
-use super::{Asker, Trouble};
-use crate::channels::slack::ears::describe;
+use super::{Asker, AskerError};
+use crate::channels::slack::slack_intake::describe;
 use crate::channels::slack::slack_route::keep_route;
 
 impl Asker {
     /// Returns this machine's threads for which messages wait, with the newest of each.
-    pub(super) fn heard_threads(&self) -> Result<Vec<(ThreadKey, SlackTs)>, Trouble> {
+    pub(super) fn heard_threads(&self) -> Result<Vec<(ThreadKey, SlackTs)>, AskerError> {
         let routes = self.hearing.routes.get(&self.hearing.paths)?;
         let mut threads = BTreeMap::new();
         for (_, heard) in heard::all(&self.hearing.paths)? {
@@ -42,7 +42,7 @@ impl Asker {
 
     /// Judges the waiting messages. With `may_take` it also accepts those for this machine's
     /// threads, which otherwise wait for a look.
-    pub(super) fn judge(&mut self, may_take: bool) -> Result<(), Trouble> {
+    pub(super) fn judge(&mut self, may_take: bool) -> Result<(), AskerError> {
         // Slack must have named the workspace first.
         let is_known = |place: &SlackPlace| self.has_place || place.team_id.is_some();
         let Some(place) = self.hearing.place().filter(is_known) else { return Ok(()) };
@@ -59,7 +59,7 @@ impl Asker {
                         continue;
                     }
                     fields.push(("outcome", "accepted".into()));
-                    self.hearing.take(reply, Some(&route), &mut fields)?;
+                    self.hearing.keep_reply(reply, Some(&route), &mut fields)?;
                 }
                 Checked::Dropped(drop) => {
                     fields.push(("outcome", drop.as_str().into()));
@@ -67,7 +67,7 @@ impl Asker {
                 }
                 Checked::NoRoute(reply) => match self.whose(&reply)? {
                     // The message waits silently while its owner is unknown. The others are judged.
-                    Verdict::Wait => {
+                    UnroutedVerdict::Wait => {
                         waiting.extend(reply.thread);
                         continue;
                     }
@@ -84,15 +84,15 @@ impl Asker {
     /// machine's.
     pub(super) fn act_on(
         &mut self,
-        verdict: Verdict,
+        verdict: UnroutedVerdict,
         reply: Reply,
-        fields: &mut Vec<(&str, Field)>,
-    ) -> Result<(), Trouble> {
+        fields: &mut Vec<(&str, LogValue)>,
+    ) -> Result<(), AskerError> {
         fields.push(("outcome", verdict.word().into()));
         match verdict {
-            Verdict::Wait => {}
-            Verdict::Tell => self.hearing.take(reply, None, fields)?,
-            Verdict::Elsewhere { machine, name } => {
+            UnroutedVerdict::Wait => {}
+            UnroutedVerdict::Explain => self.hearing.keep_reply(reply, None, fields)?,
+            UnroutedVerdict::Elsewhere { machine, name } => {
                 let name = name.map_or_else(|| "unknown".to_owned(), |name| clean_name(&name));
                 let begun = reply.thread.and_then(|thread| SlackTs::parse(&thread.thread_ts));
                 if let (Some(machine), Some(ts)) = (machine, begun) {
@@ -108,12 +108,12 @@ impl Asker {
     }
 
     /// Returns the verdict on a reply whose thread has no route here.
-    pub(super) fn whose(&mut self, reply: &Reply) -> Result<Verdict, Trouble> {
-        let Some(thread) = reply.thread.clone() else { return Ok(Verdict::Tell) };
+    pub(super) fn whose(&mut self, reply: &Reply) -> Result<UnroutedVerdict, AskerError> {
+        let Some(thread) = reply.thread.clone() else { return Ok(UnroutedVerdict::Explain) };
         if !self.parents.contains_key(&thread) {
             self.ask_for_parent(&thread);
         }
-        let Some(parent) = self.parents.get(&thread) else { return Ok(Verdict::Wait) };
+        let Some(parent) = self.parents.get(&thread) else { return Ok(UnroutedVerdict::Wait) };
         let paths = &self.hearing.paths;
         self.adopt_route(parent, &thread)?;
         let waiting = |id: &str| outbox::read_for(paths, id, &ChannelName::SLACK);
@@ -125,12 +125,16 @@ impl Asker {
         let has_route = routes
             .iter()
             .any(|route| route.is_of(&thread.channel, &thread.thread_ts) && is_valid(route));
-        Ok(if verdict == Verdict::Tell && has_route { Verdict::Wait } else { verdict })
+        Ok(if verdict == UnroutedVerdict::Explain && has_route {
+            UnroutedVerdict::Wait
+        } else {
+            verdict
+        })
     }
 
     /// Adds a missing route. A held notice does not arrive by itself, but its parent may have
     /// arrived without a response to this machine. The thread then leads to the notice's session.
-    fn adopt_route(&self, parent: &Parent, thread: &ThreadKey) -> Result<(), Trouble> {
+    fn adopt_route(&self, parent: &ThreadParent, thread: &ThreadKey) -> Result<(), AskerError> {
         let paths = &self.hearing.paths;
         let Some(id) = parent.notice_of(&self.hearing.machine.id) else { return Ok(()) };
         let entry = outbox::read_for(paths, id, &ChannelName::SLACK);
@@ -148,7 +152,7 @@ impl Asker {
         }
         self.wait_for_replies();
         let (api, token) = (&self.hearing.api, &self.hearing.slack.bot_token);
-        match api.parent_of(token, &thread.channel, &thread.thread_ts).map_err(Trouble::from) {
+        match api.parent_of(token, &thread.channel, &thread.thread_ts).map_err(AskerError::from) {
             Ok(parent) => {
                 self.unasked.remove(thread);
                 self.remember(thread.clone(), &parent);
@@ -157,7 +161,7 @@ impl Asker {
             Err(trouble) => {
                 let backoff = self.unasked.entry(thread.clone()).or_default();
                 backoff.fail(Instant::now(), &trouble);
-                self.telling.trouble(&trouble);
+                self.status.note_failure(&trouble);
             }
         }
     }

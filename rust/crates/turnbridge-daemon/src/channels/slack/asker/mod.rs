@@ -6,12 +6,12 @@
 //! all parents back to this machine's oldest thread. A thread with new replies is read from its
 //! mark on. `listening` decides the intervals.
 
+mod asker_status;
 mod backoff;
 mod call_pace;
 mod judge;
 mod pages;
 mod reading;
-mod telling;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use turnbridge_config::slack_connection::speed_up;
-use turnbridge_core::slack::listening::{Parent, look_every, share, sweep_every};
+use turnbridge_core::slack::listening::{ThreadParent, look_every, share, sweep_every};
 use turnbridge_core::slack::slack_ts::SlackTs;
 use turnbridge_core::slack::thread_marks::{MarkChange, ThreadKey, begin_listening};
 use turnbridge_slack::CallError;
@@ -27,13 +27,13 @@ use turnbridge_store::clock;
 use turnbridge_store::state::routes;
 
 use super::hearing::Hearing;
+use asker_status::{AskerStatus, StatusSink};
 use backoff::{Backoff, LONGEST_PAUSE};
 use call_pace::CallPace;
-use reading::{Read, Unread};
-use telling::{TellStatus, Telling};
+use reading::{ThreadMessages, Unread};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
+pub enum AskerCommand {
     /// A message waits to be judged.
     Judge,
     /// There was a gap: all threads must be queried.
@@ -50,40 +50,40 @@ const TRIES: u32 = 3;
 
 /// The reason why a round ended early.
 #[derive(Debug)]
-enum Trouble {
+enum AskerError {
     Slack(CallError),
     Files(std::io::Error),
 }
 
-impl Trouble {
+impl AskerError {
     /// Returns whether all other calls would fail too until some time has passed.
     fn is_general(&self) -> bool {
         match self {
-            Trouble::Slack(CallError::Refused { .. } | CallError::Ambiguous { .. }) => false,
-            Trouble::Slack(_) | Trouble::Files(_) => true,
+            AskerError::Slack(CallError::Refused { .. } | CallError::Ambiguous { .. }) => false,
+            AskerError::Slack(_) | AskerError::Files(_) => true,
         }
     }
 
     fn is_refusal(&self, name: &str) -> bool {
-        matches!(self, Trouble::Slack(CallError::Refused { error, .. }) if error == name)
+        matches!(self, AskerError::Slack(CallError::Refused { error, .. }) if error == name)
     }
 }
 
-impl From<CallError> for Trouble {
-    fn from(error: CallError) -> Trouble {
-        Trouble::Slack(error)
+impl From<CallError> for AskerError {
+    fn from(error: CallError) -> AskerError {
+        AskerError::Slack(error)
     }
 }
 
-impl From<std::io::Error> for Trouble {
-    fn from(error: std::io::Error) -> Trouble {
-        Trouble::Files(error)
+impl From<std::io::Error> for AskerError {
+    fn from(error: std::io::Error) -> AskerError {
+        AskerError::Files(error)
     }
 }
 
 pub struct Asker {
     hearing: Arc<Hearing>,
-    telling: Telling,
+    status: AskerStatus,
     /// Slack has named the direct message since the start.
     has_place: bool,
     /// The position of the sweep; `None` if none runs.
@@ -103,12 +103,12 @@ pub struct Asker {
     is_look_due: bool,
     was_look: bool,
     /// The parents that were fetched or seen.
-    parents: BTreeMap<ThreadKey, Parent>,
+    parents: BTreeMap<ThreadKey, ThreadParent>,
     /// Threads that were read without reaching the newest reply that Slack names.
     unreached: BTreeMap<ThreadKey, (SlackTs, Instant)>,
     /// Threads that must still be read, and read threads that wait for them.
     unread: BTreeMap<ThreadKey, Unread>,
-    aside: BTreeMap<ThreadKey, Read>,
+    aside: BTreeMap<ThreadKey, ThreadMessages>,
     /// The number of replies of each thread when it was read.
     counts: BTreeMap<ThreadKey, u64>,
     /// Threads whose parent could not be fetched.
@@ -120,7 +120,7 @@ struct Sweep {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Asked {
+enum RoundResult {
     /// The newest parents were fetched, or no call was due.
     Done,
     /// The rate limit does not allow a call yet.
@@ -129,12 +129,12 @@ enum Asked {
 
 pub fn start(
     hearing: Arc<Hearing>,
-    tell: TellStatus,
-    orders: Receiver<Order>,
+    tell: StatusSink,
+    orders: Receiver<AskerCommand>,
 ) -> std::io::Result<()> {
     let now = Instant::now();
     let asker = Asker {
-        telling: Telling::new(Arc::clone(&hearing), tell),
+        status: AskerStatus::new(Arc::clone(&hearing), tell),
         hearing,
         has_place: false,
         sweep: None,
@@ -159,7 +159,7 @@ pub fn start(
 }
 
 impl Asker {
-    fn run(mut self, orders: &Receiver<Order>) {
+    fn run(mut self, orders: &Receiver<AskerCommand>) {
         loop {
             let pause = self.next().saturating_duration_since(Instant::now());
             let mut order = match orders.recv_timeout(pause) {
@@ -169,10 +169,10 @@ impl Asker {
             };
             while let Some(next) = order {
                 match next {
-                    Order::Stop => return,
-                    Order::CatchUp => self.begin_sweep(),
-                    Order::LookNow => self.look_at = Instant::now(),
-                    Order::Judge | Order::Look => {}
+                    AskerCommand::Stop => return,
+                    AskerCommand::CatchUp => self.begin_sweep(),
+                    AskerCommand::LookNow => self.look_at = Instant::now(),
+                    AskerCommand::Judge | AskerCommand::Look => {}
                 }
                 order = orders.try_recv().ok();
             }
@@ -212,31 +212,31 @@ impl Asker {
     fn round(&mut self) {
         let now = Instant::now();
         let hold = self.held.left(now);
-        let asked = if hold.is_zero() { self.ask(now) } else { Ok(Asked::Later) };
+        let asked = if hold.is_zero() { self.ask(now) } else { Ok(RoundResult::Later) };
         self.hearing.state().is_caught_up = self.is_swept && !self.waits_for_threads();
         let is_long = hold > LONGEST_PAUSE / speed_up();
         let may_take = is_long || self.hearing.hears_in_order() || self.is_waited_out(&asked);
         let judged = self.judge(may_take);
         match asked.and_then(|asked| judged.map(|()| asked)) {
-            Ok(Asked::Done) if !self.held.is_held(Instant::now()) => {
+            Ok(RoundResult::Done) if !self.held.is_held(Instant::now()) => {
                 self.held.well();
                 if self.is_well() {
-                    self.telling.well();
+                    self.status.note_success();
                 }
             }
             Ok(_) => {}
             Err(trouble) => self.hold(&trouble),
         }
         let every = look_every(&self.hearing.company());
-        self.telling.tell(every);
+        self.status.report(every);
     }
 
     /// Returns whether messages have waited long enough: the look is done, or it has failed
     /// repeatedly.
-    fn is_waited_out(&self, asked: &Result<Asked, Trouble>) -> bool {
+    fn is_waited_out(&self, asked: &Result<RoundResult, AskerError>) -> bool {
         match asked {
-            Ok(asked) => *asked == Asked::Done && !self.waits_for_threads(),
-            Err(Trouble::Slack(error)) if error.is_permanent() => true,
+            Ok(asked) => *asked == RoundResult::Done && !self.waits_for_threads(),
+            Err(AskerError::Slack(error)) if error.is_permanent() => true,
             Err(_) => self.held.failures() + 1 >= TRIES,
         }
     }
@@ -249,12 +249,12 @@ impl Asker {
         self.sweep_hold.failures() == 0 && self.unread.is_empty() && self.unasked.is_empty()
     }
 
-    fn hold(&mut self, trouble: &Trouble) {
+    fn hold(&mut self, trouble: &AskerError) {
         self.held.fail(Instant::now(), trouble);
-        self.telling.trouble(trouble);
+        self.status.note_failure(trouble);
     }
 
-    fn ask(&mut self, now: Instant) -> Result<Asked, Trouble> {
+    fn ask(&mut self, now: Instant) -> Result<RoundResult, AskerError> {
         self.begin()?;
         let channel = self.find_place()?;
         self.find_since(&channel)?;
@@ -264,17 +264,17 @@ impl Asker {
             (self.sweep.is_some() || now >= self.sweep_at) && !self.sweep_hold.is_held(now);
         let is_look_due = now >= self.look_at || self.is_look_due;
         if !is_sweep_due && !is_look_due {
-            return Ok(Asked::Done);
+            return Ok(RoundResult::Done);
         }
         let share = self.share();
         if now < self.history.ready_at(now, share) {
-            return Ok(Asked::Later);
+            return Ok(RoundResult::Later);
         }
         // During a long sweep or after a failure, every second page is a look.
         let is_first = self.sweep.is_none() && self.held.failures() == 0;
         let is_sweep = is_sweep_due && (is_first || !is_look_due || self.was_look);
         self.was_look = !is_sweep;
-        self.history.take(now, share);
+        self.history.note_call(now, share);
         let every = look_every(&self.hearing.company()) / speed_up();
         if is_sweep {
             // The first page of a sweep contains the newest parents.
@@ -284,18 +284,18 @@ impl Asker {
                 Err(trouble) if trouble.is_general() => return Err(trouble),
                 Err(trouble) => {
                     self.hold_sweep(&trouble);
-                    return Ok(Asked::Later);
+                    return Ok(RoundResult::Later);
                 }
             }
             if !is_look {
-                return Ok(if self.is_look_due { Asked::Later } else { Asked::Done });
+                return Ok(if self.is_look_due { RoundResult::Later } else { RoundResult::Done });
             }
         } else {
-            self.look(&channel)?;
+            self.read_newest_threads(&channel)?;
         }
         self.look_at = Instant::now() + every;
         self.is_look_due = false;
-        Ok(Asked::Done)
+        Ok(RoundResult::Done)
     }
 
     fn note_page(&mut self, is_over: bool) {
@@ -308,16 +308,16 @@ impl Asker {
     }
 
     /// Pauses the sweep. Looks at the newest threads continue.
-    fn hold_sweep(&mut self, trouble: &Trouble) {
+    fn hold_sweep(&mut self, trouble: &AskerError) {
         if trouble.is_refusal("invalid_cursor") {
             self.sweep = None;
         }
         self.sweep_hold.fail(Instant::now(), trouble);
-        self.telling.trouble(trouble);
+        self.status.note_failure(trouble);
     }
 
     /// Returns the direct message. This thread fetches it and the workspace only once.
-    fn find_place(&mut self) -> Result<String, Trouble> {
+    fn find_place(&mut self) -> Result<String, AskerError> {
         if let (true, Some(place)) = (self.has_place, self.hearing.place()) {
             return Ok(place.channel);
         }
@@ -331,7 +331,7 @@ impl Asker {
 
     /// Stores that this machine listens from now on, before the first query. Replies in new threads
     /// then count, however late Slack responds.
-    fn begin(&mut self) -> Result<(), Trouble> {
+    fn begin(&mut self) -> Result<(), AskerError> {
         let marks = self.hearing.marks();
         if marks.marks().begun().is_some() || marks.marks().since().is_some() {
             return Ok(());
@@ -345,7 +345,7 @@ impl Asker {
     }
 
     /// Determines the time from which replies in older threads count.
-    fn find_since(&mut self, channel: &str) -> Result<(), Trouble> {
+    fn find_since(&mut self, channel: &str) -> Result<(), AskerError> {
         let marks = self.hearing.marks();
         let (begun, since) = (marks.marks().begun(), marks.marks().since());
         drop(marks);

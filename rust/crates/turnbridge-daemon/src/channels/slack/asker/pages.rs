@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use turnbridge_config::slack_connection::speed_up;
-use turnbridge_core::slack::listening::Parent;
+use turnbridge_core::slack::listening::ThreadParent;
 use turnbridge_core::slack::slack_ts::SlackTs;
 use turnbridge_core::slack::thread_marks::{ThreadKey, ThreadMarks};
-use turnbridge_slack::Page;
+use turnbridge_slack::ParentPage;
 
-use super::reading::News;
-use super::{Asker, Sweep, Trouble};
+use super::reading::ChangedThread;
+use super::{Asker, AskerError, Sweep};
 
 /// The number of parents in a look. It is small, because every machine makes one every few seconds.
 pub const LOOK: u32 = 15;
@@ -23,7 +23,7 @@ const REMEMBERED: usize = 4_096;
 const SHOWN_WITHIN: Duration = Duration::from_secs(60);
 
 impl Asker {
-    pub(super) fn look(&mut self, channel: &str) -> Result<(), Trouble> {
+    pub(super) fn read_newest_threads(&mut self, channel: &str) -> Result<(), AskerError> {
         let token = &self.hearing.slack.bot_token;
         let page = self.hearing.api.parents(token, channel, None, LOOK)?;
         self.see(channel, &page)?;
@@ -33,13 +33,13 @@ impl Asker {
             marks.is_read(thread, *ts) || marks.is_taken(thread, *ts)
         };
         let heard = heard.into_iter().filter(|it| !is_read(self.hearing.marks().marks(), it));
-        let heard = heard.map(|(thread, latest)| News { thread, latest, count: None });
+        let heard = heard.map(|(thread, latest)| ChangedThread { thread, latest, count: None });
         let heard: Vec<_> = heard.collect();
         self.read_threads(heard)
     }
 
     /// Returns the time of the newest message among the newest threads, replies included.
-    pub(super) fn newest_message(&self, channel: &str) -> Result<Option<SlackTs>, Trouble> {
+    pub(super) fn newest_message(&self, channel: &str) -> Result<Option<SlackTs>, AskerError> {
         let token = &self.hearing.slack.bot_token;
         let page = self.hearing.api.parents(token, channel, None, SWEEP)?;
         let times =
@@ -48,7 +48,7 @@ impl Asker {
     }
 
     /// Reads one page of the sweep. Returns whether the sweep is over.
-    pub(super) fn sweep_page(&mut self, channel: &str) -> Result<bool, Trouble> {
+    pub(super) fn sweep_page(&mut self, channel: &str) -> Result<bool, AskerError> {
         let from = self.sweep.as_ref().and_then(|sweep| sweep.from.clone());
         let token = &self.hearing.slack.bot_token;
         let page = self.hearing.api.parents(token, channel, from.as_deref(), SWEEP)?;
@@ -61,19 +61,19 @@ impl Asker {
     }
 
     /// Returns the timestamp of this machine's oldest thread.
-    fn oldest_thread(&self, channel: &str) -> Result<Option<SlackTs>, Trouble> {
+    fn oldest_thread(&self, channel: &str) -> Result<Option<SlackTs>, AskerError> {
         let routes = self.hearing.routes.get(&self.hearing.paths)?;
         let own = routes.iter().filter(|route| route.channel == channel);
         Ok(own.filter_map(|route| SlackTs::parse(&route.thread_ts)).min())
     }
 
-    fn see(&mut self, channel: &str, page: &Page) -> Result<(), Trouble> {
+    fn see(&mut self, channel: &str, page: &ParentPage) -> Result<(), AskerError> {
         self.note_machines(channel, page);
         let threads = self.threads_with_news(channel, page)?;
         self.read_threads(threads)
     }
 
-    fn note_machines(&mut self, channel: &str, page: &Page) {
+    fn note_machines(&mut self, channel: &str, page: &ParentPage) {
         let mut state = self.hearing.state();
         for parent in &page.parents {
             let (Some(tag), Some(ts)) = (&parent.ours, SlackTs::parse(&parent.ts)) else {
@@ -93,13 +93,13 @@ impl Asker {
     pub(super) fn remember(
         &mut self,
         thread: ThreadKey,
-        parent: &Option<turnbridge_slack::Parent>,
+        parent: &Option<turnbridge_slack::ParentMessage>,
     ) {
         if self.parents.len() >= REMEMBERED {
             self.parents.pop_first();
         }
         let tag = parent.as_ref().and_then(|parent| parent.ours.clone());
-        let parent = tag.map_or(Parent::NotOurs, |tag| Parent::Ours {
+        let parent = tag.map_or(ThreadParent::NotOurs, |tag| ThreadParent::Ours {
             machine: tag.machine,
             name: tag.machine_name,
             notice: tag.id,
@@ -109,7 +109,11 @@ impl Asker {
 
     /// Returns this machine's threads in which the owner may have written a message that is not
     /// stored here.
-    fn threads_with_news(&mut self, channel: &str, page: &Page) -> Result<Vec<News>, Trouble> {
+    fn threads_with_news(
+        &mut self,
+        channel: &str,
+        page: &ParentPage,
+    ) -> Result<Vec<ChangedThread>, AskerError> {
         let own = self.hearing.machine.id.clone();
         let routes = self.hearing.routes.get(&self.hearing.paths)?;
         let is_here = |machine: Option<&String>| machine.is_none_or(|machine| *machine == own);
@@ -132,7 +136,7 @@ impl Asker {
             let count = parent.reply_count;
             let is_whole = is_read && self.has_count(&thread, count);
             if !is_silent && !is_whole && !self.is_unreached(&thread, latest) {
-                threads.push(News { thread, latest, count });
+                threads.push(ChangedThread { thread, latest, count });
             }
         }
         Ok(threads)

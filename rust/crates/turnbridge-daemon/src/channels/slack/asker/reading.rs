@@ -6,22 +6,22 @@ use std::time::Instant;
 
 use turnbridge_core::ids::NamedSession;
 use turnbridge_core::replies::reply_wire::{Reported, read_fetched};
-use turnbridge_core::slack::listening::Verdict;
+use turnbridge_core::slack::listening::UnroutedVerdict;
 use turnbridge_core::slack::reply_check::{Checked, check_reply};
 use turnbridge_core::slack::slack_ts::SlackTs;
 use turnbridge_core::slack::thread_marks::{MarkChange, ThreadKey};
 use turnbridge_slack::CallError;
 
 use super::backoff::Backoff;
-use super::{Asker, TRIES, Trouble};
-use crate::channels::slack::ears::describe;
+use super::{Asker, AskerError, TRIES};
+use crate::channels::slack::slack_intake::describe;
 
 /// After this many failures in one pass the rest is not tried: it would fail too.
 const MOST_FAILED: u32 = 3;
 
 /// A thread of this machine with new replies.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct News {
+pub struct ChangedThread {
     pub thread: ThreadKey,
     pub latest: SlackTs,
     /// The number of its replies; `None` if Slack did not send it.
@@ -30,7 +30,7 @@ pub struct News {
 
 /// A thread that could not be read, or was not tried yet.
 pub struct Unread {
-    news: News,
+    news: ChangedThread,
     pub backoff: Backoff,
 }
 
@@ -42,13 +42,13 @@ impl Unread {
 }
 
 /// A thread that was read.
-pub struct Read {
-    news: News,
-    messages: Vec<Found>,
+pub struct ThreadMessages {
+    news: ChangedThread,
+    messages: Vec<FoundMessage>,
 }
 
 /// A message in a thread of this machine.
-struct Found {
+struct FoundMessage {
     ts: SlackTs,
     thread: ThreadKey,
     reported: Reported,
@@ -57,7 +57,7 @@ struct Found {
 impl Asker {
     /// Stores the new replies of these threads, and then moves their marks. If another thread of a
     /// session is unread, the session's replies wait in memory.
-    pub(super) fn read_threads(&mut self, threads: Vec<News>) -> Result<(), Trouble> {
+    pub(super) fn read_threads(&mut self, threads: Vec<ChangedThread>) -> Result<(), AskerError> {
         let (read, trouble) = self.read_each(threads);
         let waiting: BTreeSet<_> = {
             let unread = self.unread.iter().filter(|(_, unread)| unread.is_waited_for());
@@ -77,7 +77,7 @@ impl Asker {
     }
 
     /// Retries the unread threads that are due.
-    pub(super) fn retry_threads(&mut self, now: Instant) -> Result<(), Trouble> {
+    pub(super) fn retry_threads(&mut self, now: Instant) -> Result<(), AskerError> {
         let due = self.unread.values().filter(|unread| !unread.backoff.is_held(now));
         let mut due: Vec<_> = due.map(|unread| unread.news.clone()).collect();
         if due.is_empty() {
@@ -88,7 +88,10 @@ impl Asker {
     }
 
     /// Reads each thread. The returned error is one that stops all reading.
-    fn read_each(&mut self, threads: Vec<News>) -> (Vec<Read>, Option<Trouble>) {
+    fn read_each(
+        &mut self,
+        threads: Vec<ChangedThread>,
+    ) -> (Vec<ThreadMessages>, Option<AskerError>) {
         let mut read = Vec::new();
         let mut trouble = None;
         let mut failed = 0;
@@ -104,13 +107,13 @@ impl Asker {
                 match self.read_thread(&thread) {
                     Ok(messages) => {
                         self.unread.remove(&thread);
-                        read.push(Read { news, messages });
+                        read.push(ThreadMessages { news, messages });
                         continue;
                     }
                     Err(error) if error.is_general() => trouble = Some(error),
                     Err(error) => {
                         backoff.fail(Instant::now(), &error);
-                        self.telling.trouble(&error);
+                        self.status.note_failure(&error);
                         failed += 1;
                         trouble = (failed >= MOST_FAILED).then_some(error);
                     }
@@ -127,10 +130,10 @@ impl Asker {
         Some(route.session.clone())
     }
 
-    fn keep(&mut self, read: Vec<Read>) -> Result<(), Trouble> {
+    fn keep(&mut self, read: Vec<ThreadMessages>) -> Result<(), AskerError> {
         let mut found = Vec::new();
         let mut done = Vec::new();
-        for Read { news, messages } in read {
+        for ThreadMessages { news, messages } in read {
             let newest = messages.iter().map(|message| message.ts).max();
             if newest.is_none_or(|newest| newest < news.latest) {
                 self.unreached.insert(news.thread.clone(), (news.latest, Instant::now()));
@@ -155,7 +158,7 @@ impl Asker {
         Ok(())
     }
 
-    fn read_thread(&mut self, thread: &ThreadKey) -> Result<Vec<Found>, Trouble> {
+    fn read_thread(&mut self, thread: &ThreadKey) -> Result<Vec<FoundMessage>, AskerError> {
         let after = self.hearing.marks().marks().asked_from(thread).to_string();
         let mut found = Vec::new();
         let mut from = None;
@@ -182,7 +185,7 @@ impl Asker {
                 let reported = read_fetched(message.as_bytes(), &thread.channel);
                 let ts = reported.as_ref().and_then(|it| SlackTs::parse(it.ts.as_deref()?));
                 if let (Some(reported), Some(ts)) = (reported, ts) {
-                    found.push(Found { ts, thread: thread.clone(), reported });
+                    found.push(FoundMessage { ts, thread: thread.clone(), reported });
                 }
             }
             from = next;
@@ -197,12 +200,12 @@ impl Asker {
         let share = self.share();
         let now = Instant::now();
         std::thread::sleep(self.replies.ready_at(now, share) - now);
-        self.replies.take(Instant::now(), share);
+        self.replies.note_call(Instant::now(), share);
     }
 
     /// Processes a message. Returns `false` if it cannot be judged yet: its thread is then read
     /// again from there.
-    fn take_found(&mut self, found: Found) -> Result<bool, Trouble> {
+    fn take_found(&mut self, found: FoundMessage) -> Result<bool, AskerError> {
         if self.hearing.marks().marks().is_known(&found.thread, found.ts) {
             return Ok(true);
         }
@@ -214,11 +217,11 @@ impl Asker {
         match check_reply(Some(found.reported), owner, &routes) {
             Checked::Accepted { reply, route } => {
                 fields.push(("outcome", "accepted".into()));
-                self.hearing.take(reply, Some(&route), &mut fields)?;
+                self.hearing.keep_reply(reply, Some(&route), &mut fields)?;
             }
             // The thread was posted from here, and its route is missing or not written yet.
             Checked::NoRoute(reply) => match self.whose(&reply)? {
-                Verdict::Wait => return Ok(false),
+                UnroutedVerdict::Wait => return Ok(false),
                 verdict => self.act_on(verdict, reply, &mut fields)?,
             },
             // The app's own messages are in the thread too.

@@ -5,10 +5,10 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use turnbridge_config::slack_connection::{account, speed_up, web_api};
-use turnbridge_config::{Config, Slack as SlackConfig};
+use turnbridge_config::{Config, SlackConfig};
 use turnbridge_core::ids::ChannelName;
 use turnbridge_core::notices::notice::Notice;
-use turnbridge_core::notices::progress::Message;
+use turnbridge_core::notices::progress::NoticeMessage;
 use turnbridge_core::slack::machine_wire::Machine;
 use turnbridge_core::slack::place_wire::SlackPlace;
 use turnbridge_core::slack::slack_ts::SlackTs;
@@ -19,9 +19,9 @@ use turnbridge_store::state::{routes, slack_place};
 use crate::channels::channel::{
     Channel, ChannelError, ChannelPost, ChannelSearch, FoundTexts, ThreadStart,
 };
-use crate::channels::obstacle::Obstacle;
+use crate::channels::obstacle::DeliveryObstacle;
 use crate::channels::slack::machine::machine;
-use crate::channels::slack::plan::{Settings, plan};
+use crate::channels::slack::plan::{PostSettings, plan};
 use crate::channels::slack::slack_route::keep_route;
 
 /// The delay until Slack shows an accepted message.
@@ -37,7 +37,7 @@ pub struct SlackChannel {
     /// The state folder, where the direct message's id is cached, and the account it belongs to.
     paths: StatePaths,
     account: String,
-    settings: Settings,
+    settings: PostSettings,
     pace: PostPace,
 }
 
@@ -46,10 +46,10 @@ impl SlackChannel {
         paths: &StatePaths,
         config: &Config,
         slack: &SlackConfig,
-    ) -> Result<SlackChannel, Obstacle> {
+    ) -> Result<SlackChannel, DeliveryObstacle> {
         let user = slack.target_user_id.clone().ok_or_else(|| {
             // SLV-31.
-            Obstacle::new(
+            DeliveryObstacle::new(
                 "no destination is configured",
                 "set `destinations.dm.target_user_id` in config.toml to your own id (`U…`)",
             )
@@ -64,7 +64,7 @@ impl SlackChannel {
             machine,
             paths: paths.clone(),
             account: account(slack),
-            settings: Settings { language: config.spoken_language(), log },
+            settings: PostSettings { language: config.spoken_language(), log },
             pace: PostPace::new(speed_up()),
         })
     }
@@ -118,9 +118,9 @@ impl SlackChannel {
     }
 }
 
-fn own_machine(paths: &StatePaths) -> Result<Machine, Obstacle> {
+fn own_machine(paths: &StatePaths) -> Result<Machine, DeliveryObstacle> {
     let damaged =
-        |error| Obstacle::new(format!("machine.json: {error}"), "look at the state folder");
+        |error| DeliveryObstacle::new(format!("machine.json: {error}"), "look at the state folder");
     machine(paths).map_err(damaged)
 }
 
@@ -131,12 +131,12 @@ impl Channel for SlackChannel {
 
     /// Reads the machine again: the user may have removed `machine.json` from a copied state
     /// folder. New threads are then the new machine's.
-    fn refresh(&mut self) -> Result<(), Obstacle> {
+    fn refresh(&mut self) -> Result<(), DeliveryObstacle> {
         self.machine = own_machine(&self.paths)?;
         Ok(())
     }
 
-    fn render(&self, notice: &Notice, found: FoundTexts) -> Vec<Message> {
+    fn render(&self, notice: &Notice, found: FoundTexts) -> Vec<NoticeMessage> {
         plan(notice, found.prompt, found.answer, &self.settings)
     }
 
@@ -158,7 +158,12 @@ impl Channel for SlackChannel {
         }
     }
 
-    fn update(&mut self, place: &str, posted: &str, message: &Message) -> Result<(), ChannelError> {
+    fn update(
+        &mut self,
+        place: &str,
+        posted: &str,
+        message: &NoticeMessage,
+    ) -> Result<(), ChannelError> {
         let update =
             |markdown| self.api.update_message(&self.token, place, posted, &message.text, markdown);
         match update(message.markdown.as_deref()) {

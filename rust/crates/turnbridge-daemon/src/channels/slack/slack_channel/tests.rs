@@ -1,15 +1,15 @@
-use testkit::slack::{Fault, SlackApi, SlackSetup, When};
+use testkit::slack::{FaultMoment, SlackApi, SlackFault, SlackSetup};
 use turnbridge_slack::TokenKind;
 
 use super::*;
 
-struct World {
+struct SlackChannelWorld {
     slack: SlackApi,
     channel: SlackChannel,
     _folder: tempfile::TempDir,
 }
 
-fn world() -> World {
+fn world() -> SlackChannelWorld {
     let folder = tempfile::tempdir().unwrap();
     let paths = StatePaths::below(folder.path());
     let setup = SlackSetup::default();
@@ -22,25 +22,25 @@ fn world() -> World {
     let slack = SlackApi::start(setup);
     let config = SlackConfig { api_url: Some(slack.base_url()), ..config };
     let channel = SlackChannel::open(&paths, &Config::default(), &config).unwrap();
-    World { slack, channel, _folder: folder }
+    SlackChannelWorld { slack, channel, _folder: folder }
 }
 
-impl World {
-    fn post(&mut self, message: &Message) -> Result<String, ChannelError> {
+impl SlackChannelWorld {
+    fn post(&mut self, message: &NoticeMessage) -> Result<String, ChannelError> {
         let place = self.channel.begin().unwrap().place;
         self.channel.post(&ChannelPost { place: &place, parent: None, message, id: "a/0" })
     }
 }
 
-fn words() -> Message {
-    Message { text: "words".to_owned(), markdown: Some("**words**".to_owned()) }
+fn words() -> NoticeMessage {
+    NoticeMessage { text: "words".to_owned(), markdown: Some("**words**".to_owned()) }
 }
 
 #[test]
 fn a_block_that_slack_refuses_is_left_out_and_the_words_arrive() {
     for error in ["invalid_blocks", "invalid_blocks_format"] {
         let mut world = world();
-        let refusal = || Fault::Error(When::Before, error.to_owned());
+        let refusal = || SlackFault::Error(FaultMoment::Before, error.to_owned());
         world.slack.fail("chat.postMessage", [refusal()]);
         world.post(&words()).unwrap();
         let threads = world.slack.threads();
@@ -48,7 +48,7 @@ fn a_block_that_slack_refuses_is_left_out_and_the_words_arrive() {
         assert_eq!((&*threads[0].parent.text, &threads[0].parent.blocks), ("words", &None));
         // A post without a block is not repeated.
         world.slack.fail("chat.postMessage", [refusal()]);
-        let plain = Message { markdown: None, ..words() };
+        let plain = NoticeMessage { markdown: None, ..words() };
         assert!(matches!(world.post(&plain), Err(ChannelError::Permanent { .. })), "{error}");
         assert_eq!(world.slack.threads().len(), 1, "{error}");
     }
@@ -60,12 +60,13 @@ fn a_message_that_was_posted_can_be_changed_and_found() {
     let posted = world.post(&words()).unwrap();
     let place = world.channel.begin().unwrap().place;
     let wanted = |id| ChannelSearch { place: &place, parent: None, oldest: None, id };
-    let changed = Message { text: "it ended".to_owned(), markdown: Some("_it ended_".to_owned()) };
+    let changed =
+        NoticeMessage { text: "it ended".to_owned(), markdown: Some("_it ended_".to_owned()) };
     world.channel.update(&place, &posted, &changed).unwrap();
     let parent = world.slack.threads().remove(0).parent;
     assert_eq!(parent.text, "it ended");
     assert!(parent.blocks.unwrap().to_string().contains("_it ended_"));
-    let plain = Message { text: "over".to_owned(), markdown: None };
+    let plain = NoticeMessage { text: "over".to_owned(), markdown: None };
     world.channel.update(&place, &posted, &plain).unwrap();
     let parent = world.slack.threads().remove(0).parent;
     let has_block = parent.blocks.as_ref().is_some_and(|blocks| *blocks != serde_json::json!([]));
@@ -80,7 +81,7 @@ fn a_message_that_was_posted_can_be_changed_and_found() {
 #[test]
 fn a_thread_is_of_the_machine_that_the_file_names_now() {
     let mut world = world();
-    let machine_of = |world: &World, number: usize| {
+    let machine_of = |world: &SlackChannelWorld, number: usize| {
         let metadata = world.slack.threads()[number].parent.metadata.clone().unwrap();
         metadata["event_payload"]["machine"].as_str().unwrap().to_owned()
     };
@@ -112,7 +113,7 @@ fn what_does_not_go_away_by_itself_is_told_from_what_does() {
     let cause = "reset".to_owned();
     for (error, expected) in [
         (refused("internal_error"), "NotDone"),
-        (CallError::NotSent { cause: turnbridge_slack::Obstacle::HostNotFound }, "NotDone"),
+        (CallError::NotSent { cause: turnbridge_slack::ConnectObstacle::HostNotFound }, "NotDone"),
         (CallError::RateLimited { after }, "RateLimited"),
         (CallError::Ambiguous { cause }, "MayBeDone"),
     ] {

@@ -3,36 +3,36 @@
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Instant;
 
-use super::super::{Sight, Watch, watch};
+use super::super::{RolloutChange, RolloutWatch, watch};
 use super::*;
 
 /// The timeout: far above the needed time, and far below the rescan interval.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 struct Watched {
-    sights: Receiver<Sight>,
-    _watch: Watch,
+    sights: Receiver<RolloutChange>,
+    _watch: RolloutWatch,
 }
 
 impl Watched {
     /// Waits until the watch has begun.
-    fn new(world: &World) -> Watched {
+    fn new(world: &RolloutWorld) -> Watched {
         let (send, sights) = channel();
         let watch = watch(world.homes.clone(), move |sight| send.send(sight).is_ok()).unwrap();
-        assert_eq!(sights.recv_timeout(PATIENCE), Ok(Sight::Rescan));
+        assert_eq!(sights.recv_timeout(TIMEOUT), Ok(RolloutChange::Rescan));
         Watched { sights, _watch: watch }
     }
 
     /// Passes the reports to the follower, without any rescan, until it returns a notice.
     #[track_caller]
     fn wait_for_notice(&self, follower: &mut Follower) -> Vec<Notice> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             let told = match self.sights.recv_timeout(left).expect("nothing was seen") {
-                Sight::Changed(path) => notices(follower.changed(&path)),
-                Sight::Rescan => continue,
-                Sight::Blind(reason) => panic!("{reason}"),
+                RolloutChange::Changed(path) => notices(follower.changed(&path)),
+                RolloutChange::Rescan => continue,
+                RolloutChange::Blind(reason) => panic!("{reason}"),
             };
             if !told.is_empty() {
                 return told;
@@ -43,7 +43,7 @@ impl Watched {
 
 #[test]
 fn a_new_file_and_a_new_line_are_seen_without_a_rescan() {
-    let world = World::new();
+    let world = RolloutWorld::new();
     let path = world.rollout(THREAD);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     let watched = Watched::new(&world);
@@ -65,7 +65,7 @@ fn a_new_file_and_a_new_line_are_seen_without_a_rescan() {
 
 #[test]
 fn the_folders_of_a_new_month_are_watched_from_the_moment_they_are_made() {
-    let world = World::new();
+    let world = RolloutWorld::new();
     fs::create_dir_all(world.homes[0].join("sessions/2026/11/30")).unwrap();
     let watched = Watched::new(&world);
     let mut follower = world.open();
@@ -82,7 +82,7 @@ fn the_folders_of_a_new_month_are_watched_from_the_moment_they_are_made() {
 /// Each time creates three folders, the inner ones while the outer one is being listed.
 #[test]
 fn kt_45_of_hundreds_of_new_months_none_stays_unwatched() {
-    let world = World::new();
+    let world = RolloutWorld::new();
     fs::create_dir_all(world.homes[0].join("sessions")).unwrap();
     let watched = Watched::new(&world);
     let mut follower = world.open();
@@ -98,7 +98,7 @@ fn kt_45_of_hundreds_of_new_months_none_stays_unwatched() {
 
 #[test]
 fn a_home_that_appears_later_is_watched_then() {
-    let world = World::new();
+    let world = RolloutWorld::new();
     let watched = Watched::new(&world);
     let mut follower = world.open();
     append(&world.rollout(THREAD), meta(THREAD) + &turn(1));
@@ -110,15 +110,15 @@ fn a_home_that_appears_later_is_watched_then() {
 #[cfg(target_os = "linux")]
 #[test]
 fn reading_a_file_is_no_change_of_it() {
-    let world = World::new();
+    let world = RolloutWorld::new();
     let path = world.rollout(THREAD);
     append(&path, meta(THREAD));
     let watched = Watched::new(&world);
     fs::read(&path).unwrap();
     append(&world.rollout(OTHER), meta(OTHER));
     assert_eq!(
-        watched.sights.recv_timeout(PATIENCE),
-        Ok(Sight::Changed(world.rollout(OTHER))),
+        watched.sights.recv_timeout(TIMEOUT),
+        Ok(RolloutChange::Changed(world.rollout(OTHER))),
         "the file that was only read"
     );
 }

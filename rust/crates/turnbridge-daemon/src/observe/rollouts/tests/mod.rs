@@ -24,7 +24,7 @@ use turnbridge_store::files::file_lock;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::{session_store, turn_store};
 
-use super::{Follower, Happening, Settings};
+use super::{Follower, FollowerSettings, RolloutEffect};
 
 const THREAD: &str = "01a1e18e-2062-79f1-b187-979e8f997b9c";
 const OTHER: &str = "01a1e190-0000-7000-8000-000000000000";
@@ -59,7 +59,7 @@ fn is_held(home: &Path, thread: &str) -> Option<bool> {
     path.exists().then(|| file_lock::is_held(&path))
 }
 
-struct World {
+struct RolloutWorld {
     _folder: TempDir,
     root: PathBuf,
     paths: StatePaths,
@@ -67,13 +67,13 @@ struct World {
     waiting: bool,
 }
 
-impl World {
-    fn new() -> World {
+impl RolloutWorld {
+    fn new() -> RolloutWorld {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         let paths = StatePaths::below(&root.join("state"));
         let homes = vec![root.join("codex")];
-        World { _folder: folder, root, paths, homes, waiting: false }
+        RolloutWorld { _folder: folder, root, paths, homes, waiting: false }
     }
 
     /// Returns the follower after it has handled the existing files.
@@ -82,7 +82,7 @@ impl World {
     }
 
     fn open_telling(&self) -> (Follower, Vec<Notice>) {
-        let (follower, happenings) = Follower::open(Settings {
+        let (follower, happenings) = Follower::open(FollowerSettings {
             homes: self.homes.clone(),
             paths: self.paths.clone(),
             is_held,
@@ -125,11 +125,11 @@ impl World {
 }
 
 #[track_caller]
-fn notices(happenings: Vec<Happening>) -> Vec<Notice> {
+fn notices(happenings: Vec<RolloutEffect>) -> Vec<Notice> {
     let notice = |happening| match happening {
-        Happening::Notice(notice) => Some(*notice),
-        Happening::Changed(_) => None,
-        Happening::Problem(problem) => panic!("{problem}"),
+        RolloutEffect::Notice(notice) => Some(*notice),
+        RolloutEffect::Changed(_) => None,
+        RolloutEffect::Problem(problem) => panic!("{problem}"),
     };
     happenings.into_iter().filter_map(notice).collect()
 }
@@ -197,5 +197,5 @@ fn answered(id: &str) -> String {
 fn the_loop_may_have_a_thread_of_its_own() {
     fn can_be_sent<T: Send>() {}
     can_be_sent::<Follower>();
-    can_be_sent::<Happening>();
+    can_be_sent::<RolloutEffect>();
 }

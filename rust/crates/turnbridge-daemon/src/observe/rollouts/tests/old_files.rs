@@ -6,7 +6,7 @@
 use std::sync::mpsc::channel;
 use std::time::Instant;
 
-use super::super::{Sight, watch};
+use super::super::{RolloutChange, watch};
 use super::places::set_age;
 use super::*;
 
@@ -17,7 +17,7 @@ fn thread(number: u32) -> String {
 }
 
 /// Creates old files, spread over realistic days.
-fn fill(world: &World, files: u32, length: u64) {
+fn fill(world: &RolloutWorld, files: u32, length: u64) {
     let head = {
         let start = now();
         NOW.set(start.minus(MONTH));
@@ -44,13 +44,13 @@ fn resident() -> u64 {
 
 #[expect(clippy::print_stderr, reason = "a test reports")]
 fn check(files: u32, length: u64) {
-    let world = World::new();
+    let world = RolloutWorld::new();
     fill(&world, files, length);
     let before = resident();
     let began = Instant::now();
     let (send, sights) = channel();
     let watch = watch(world.homes.clone(), move |sight| send.send(sight).is_ok()).unwrap();
-    assert_eq!(sights.recv_timeout(Duration::from_secs(60)), Ok(Sight::Rescan));
+    assert_eq!(sights.recv_timeout(Duration::from_secs(60)), Ok(RolloutChange::Rescan));
     let grown = resident().saturating_sub(before);
     eprintln!("{files} old files: watched after {:?}, {grown} KB more", began.elapsed());
     for start in ["the first", "the next"] {

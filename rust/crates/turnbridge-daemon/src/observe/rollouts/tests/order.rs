@@ -1,21 +1,21 @@
 //! Hooks and rollouts report the same turns in any order, and dead processes report nothing.
 
-use turnbridge_core::session::Host;
-use turnbridge_core::session::event::{Event, EventKind, Facts, ProcessKey, ToolCall};
+use turnbridge_core::session::RunEnvironment;
+use turnbridge_core::session::event::{Event, EventFacts, EventKind, ProcessKey, ToolCall};
 use turnbridge_store::files::file_lock::FileLock;
 
 use super::*;
 
 /// Records an event as Codex's hook would.
-fn hook(world: &World, name: &str, number: u32, kind: EventKind) {
+fn hook(world: &RolloutWorld, name: &str, number: u32, kind: EventKind) {
     let event = Event {
         session: SessionKey::new(Agent::Codex, SessionId::parse(THREAD).unwrap()),
         at: now(),
         process: ProcessKey::UNKNOWN,
         name: name.to_owned(),
         agent_id: None,
-        facts: Facts { prompt_id: Some(turn_id(number)), ..Facts::default() },
-        host: Some(Host::default()),
+        facts: EventFacts { prompt_id: Some(turn_id(number)), ..EventFacts::default() },
+        host: Some(RunEnvironment::default()),
         kind,
     };
     session_store::update(Some(&world.paths), &event, None).unwrap();
@@ -41,7 +41,7 @@ fn tool_call() -> ToolCall {
 fn hooks_and_rollout_together_make_one_turn_and_one_state() {
     // The hooks precede the lines, or follow them.
     for lag in [0, 3] {
-        let world = World::new();
+        let world = RolloutWorld::new();
         let mut follower = world.open();
         let path = world.rollout(THREAD);
         let mut unread = Vec::new();
@@ -95,7 +95,7 @@ fn hooks_and_rollout_together_make_one_turn_and_one_state() {
 
 #[test]
 fn turns_that_hooks_told_while_no_daemon_lived_do_not_turn_the_state_back() {
-    let world = World::new();
+    let world = RolloutWorld::new();
     world.open().close().unwrap();
     let path = world.rollout(THREAD);
     append(&path, meta(THREAD));
@@ -132,7 +132,7 @@ fn turns_that_hooks_told_while_no_daemon_lived_do_not_turn_the_state_back() {
 
 #[test]
 fn the_end_of_the_turn_that_the_session_is_in_is_never_late() {
-    let world = World::new();
+    let world = RolloutWorld::new();
     let mut follower = world.open();
     let path = world.rollout(THREAD);
     append(&path, meta(THREAD) + &started(1));
@@ -148,7 +148,7 @@ fn the_end_of_the_turn_that_the_session_is_in_is_never_late() {
 
 #[test]
 fn a_turn_that_hooks_told_two_days_ago_is_not_told_again() {
-    let world = World::new();
+    let world = RolloutWorld::new();
     world.open().close().unwrap();
     let path = world.rollout(THREAD);
     append(&path, meta(THREAD) + &started(1));
@@ -162,7 +162,7 @@ fn a_turn_that_hooks_told_two_days_ago_is_not_told_again() {
 
 #[test]
 fn after_the_clock_was_set_back_lines_count_again() {
-    let world = World::new();
+    let world = RolloutWorld::new();
     let mut follower = world.open();
     let path = world.rollout(THREAD);
     append(&path, meta(THREAD) + &turn(1));
@@ -176,7 +176,7 @@ fn after_the_clock_was_set_back_lines_count_again() {
 #[test]
 fn kt_47_a_question_is_told_only_while_it_is_open_and_if_that_is_wanted() {
     for (is_wanted, is_answered_at_once) in [(true, false), (true, true), (false, false)] {
-        let mut world = World::new();
+        let mut world = RolloutWorld::new();
         world.waiting = is_wanted;
         let mut follower = world.open();
         let path = world.rollout(THREAD);
@@ -206,7 +206,7 @@ fn kt_47_a_question_is_told_only_while_it_is_open_and_if_that_is_wanted() {
 
 #[test]
 fn an_aborted_turn_is_not_told() {
-    let world = World::new();
+    let world = RolloutWorld::new();
     let mut follower = world.open();
     let path = world.rollout(THREAD);
     let aborted = line("event_msg", r#"{"type":"turn_aborted","reason":"interrupted"}"#);
@@ -216,7 +216,7 @@ fn an_aborted_turn_is_not_told() {
 }
 
 /// Holds the lock as a Codex that opened the thread at this time.
-fn hold(world: &World, opened_at: Timestamp) -> FileLock {
+fn hold(world: &RolloutWorld, opened_at: Timestamp) -> FileLock {
     let path = lock_path(&world.homes[0], THREAD);
     let lock = FileLock::acquire(&path, SECOND).unwrap();
     let micros = u64::try_from(opened_at.as_micros()).unwrap();
@@ -229,7 +229,7 @@ fn hold(world: &World, opened_at: Timestamp) -> FileLock {
 #[cfg(not(windows))]
 #[test]
 fn x31_a_turn_that_is_older_than_what_holds_its_thread_has_stopped() {
-    let world = World::new();
+    let world = RolloutWorld::new();
     let mut follower = world.open();
     let path = world.rollout(THREAD);
     let killed = hold(&world, now());
@@ -255,7 +255,7 @@ fn x31_a_turn_that_is_older_than_what_holds_its_thread_has_stopped() {
 
 #[test]
 fn x31_a_turn_whose_writer_is_gone_has_stopped_and_silence_means_nothing() {
-    let world = World::new();
+    let world = RolloutWorld::new();
     let mut follower = world.open();
     let path = world.rollout(THREAD);
     let opened_at = now();
@@ -293,7 +293,7 @@ fn x31_a_turn_whose_writer_is_gone_has_stopped_and_silence_means_nothing() {
 
 #[test]
 fn a_session_that_cannot_be_had_loses_no_line() {
-    let world = World::new();
+    let world = RolloutWorld::new();
     let mut follower = world.open();
     let path = world.rollout(THREAD);
     append(&path, meta(THREAD) + &started(1));
@@ -306,7 +306,7 @@ fn a_session_that_cannot_be_had_loses_no_line() {
     .unwrap();
     append(&path, call("shell", "a") + &ended(1));
     let happenings = follower.changed(&path);
-    assert!(matches!(&happenings[..], [Happening::Problem(_)]), "{happenings:?}");
+    assert!(matches!(&happenings[..], [RolloutEffect::Problem(_)]), "{happenings:?}");
     drop(lock);
     let told = notices(follower.rescan());
     assert_eq!(ids(&told), [notice_id(THREAD, 1)]);
@@ -315,7 +315,7 @@ fn a_session_that_cannot_be_had_loses_no_line() {
 
 #[test]
 fn x31_a_thread_that_has_rested_for_days_is_followed_while_somebody_holds_it() {
-    let world = World::new();
+    let world = RolloutWorld::new();
     let path = world.rollout(THREAD);
     let days = Duration::from_secs(3 * 24 * 3_600);
     let start = now();

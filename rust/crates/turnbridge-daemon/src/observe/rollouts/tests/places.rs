@@ -8,7 +8,7 @@ use super::*;
 
 #[test]
 fn a_turn_is_told_with_its_prompt_and_answer() {
-    let world = World::new();
+    let world = RolloutWorld::new();
     let mut follower = world.open();
     let path = world.rollout(THREAD);
     append(&path, meta(THREAD) + &started(1));
@@ -29,7 +29,7 @@ fn a_turn_is_told_with_its_prompt_and_answer() {
 
 #[test]
 fn slv_62_the_turn_in_which_codex_makes_a_title_is_not_told() {
-    let world = World::new();
+    let world = RolloutWorld::new();
     let mut follower = world.open();
     let path = world.rollout(THREAD);
     let title = "Generate a concise, single-line task title of at most 36 characters";
@@ -41,7 +41,7 @@ fn slv_62_the_turn_in_which_codex_makes_a_title_is_not_told() {
 
 #[test]
 fn a_place_is_kept_across_a_restart_and_half_a_line_is_read_when_it_is_whole() {
-    let world = World::new();
+    let world = RolloutWorld::new();
     let mut follower = world.open();
     let path = world.rollout(THREAD);
     let end = ended(2);
@@ -64,7 +64,7 @@ fn a_place_is_kept_across_a_restart_and_half_a_line_is_read_when_it_is_whole() {
 
 #[test]
 fn after_a_crash_the_same_is_told_again_and_nothing_else_happens() {
-    let world = World::new();
+    let world = RolloutWorld::new();
     let mut follower = world.open();
     let path = world.rollout(THREAD);
     let mut text = meta(THREAD) + &started(1);
@@ -82,7 +82,7 @@ fn after_a_crash_the_same_is_told_again_and_nothing_else_happens() {
 
 #[test]
 fn what_happened_while_nobody_looked_is_told() {
-    let world = World::new();
+    let world = RolloutWorld::new();
     world.open().close().unwrap();
     let path = world.rollout(THREAD);
     append(&path, meta(THREAD) + &turn(1));
@@ -98,7 +98,7 @@ fn what_happened_while_nobody_looked_is_told() {
 #[test]
 fn an_archived_file_is_followed_and_so_is_one_that_comes_back() {
     for by_rescan in [false, true] {
-        let world = World::new();
+        let world = RolloutWorld::new();
         let mut follower = world.open();
         let path = world.rollout(THREAD);
         let archived = world.homes[0].join("archived_sessions").join(path.file_name().unwrap());
@@ -124,7 +124,7 @@ fn an_archived_file_is_followed_and_so_is_one_that_comes_back() {
 
 #[test]
 fn a_file_that_shrank_or_was_replaced_is_read_anew_and_old_turns_are_not_told_again() {
-    let world = World::new();
+    let world = RolloutWorld::new();
     let mut follower = world.open();
     let path = world.rollout(THREAD);
     let old = meta(THREAD) + &turn(1) + &turn(2);
@@ -149,7 +149,7 @@ fn a_file_that_shrank_or_was_replaced_is_read_anew_and_old_turns_are_not_told_ag
 
 #[test]
 fn what_is_no_rollout_is_ignored() {
-    let world = World::new();
+    let world = RolloutWorld::new();
     let mut follower = world.open();
     let folder = world.rollout(THREAD).parent().unwrap().to_owned();
     let text = meta(THREAD) + &turn(1);
@@ -174,7 +174,7 @@ fn what_is_no_rollout_is_ignored() {
 #[cfg(unix)]
 #[test]
 fn a_pipe_or_a_link_to_nowhere_holds_nobody_up() {
-    let world = World::new();
+    let world = RolloutWorld::new();
     let path = world.rollout(THREAD);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::os::unix::fs::symlink("/nowhere", &path).unwrap();
@@ -185,7 +185,7 @@ fn a_pipe_or_a_link_to_nowhere_holds_nobody_up() {
 
 #[test]
 fn several_homes_are_followed_and_a_new_one_is_old() {
-    let mut world = World::new();
+    let mut world = RolloutWorld::new();
     world.open().close().unwrap();
     let path = world.rollout(THREAD);
     append(&path, meta(THREAD) + &turn(1));
@@ -202,7 +202,7 @@ fn several_homes_are_followed_and_a_new_one_is_old() {
 
 #[test]
 fn a_folder_that_is_made_at_midnight_is_looked_into() {
-    let world = World::new();
+    let world = RolloutWorld::new();
     let mut follower = world.open();
     let path = world.rollout_on("2026/12/01", THREAD);
     append(&path, meta(THREAD) + &turn(1));
@@ -212,7 +212,7 @@ fn a_folder_that_is_made_at_midnight_is_looked_into() {
 
 #[test]
 fn sub_agents_and_reviews_make_neither_sessions_nor_notices() {
-    let world = World::new();
+    let world = RolloutWorld::new();
     let mut follower = world.open();
     let child = |source: &str| {
         meta(OTHER).replace("\"exec\"", source).replacen(
@@ -240,7 +240,7 @@ fn sub_agents_and_reviews_make_neither_sessions_nor_notices() {
 
 #[test]
 fn a_line_of_fifty_megabytes_streams() {
-    let world = World::new();
+    let world = RolloutWorld::new();
     let mut follower = world.open();
     let path = world.rollout(THREAD);
     append(&path, meta(THREAD) + &started(1));
@@ -259,7 +259,7 @@ fn a_line_of_fifty_megabytes_streams() {
 
 #[test]
 fn an_old_thread_that_is_resumed_tells_only_what_is_new() {
-    let world = World::new();
+    let world = RolloutWorld::new();
     let path = world.rollout(THREAD);
     let start = now();
     NOW.set(start.minus(Duration::from_secs(40 * 24 * 3_600)));
@@ -284,7 +284,7 @@ fn an_old_thread_that_is_resumed_tells_only_what_is_new() {
 
 #[test]
 fn a_thread_that_was_silent_for_a_day_is_forgotten_and_its_turns_are_not_told_again() {
-    let world = World::new();
+    let world = RolloutWorld::new();
     let mut follower = world.open();
     let path = world.rollout(THREAD);
     append(&path, meta(THREAD) + &turn(1));
@@ -302,7 +302,7 @@ fn a_thread_that_was_silent_for_a_day_is_forgotten_and_its_turns_are_not_told_ag
 
 #[test]
 fn the_first_follower_ever_notes_states_and_tells_nothing() {
-    let world = World::new();
+    let world = RolloutWorld::new();
     append(&world.rollout(THREAD), meta(THREAD) + &turn(1) + &started(2) + &call("shell", "a"));
     append(&world.rollout(OTHER), meta(OTHER) + &turn(3));
     let (mut follower, told) = world.open_telling();

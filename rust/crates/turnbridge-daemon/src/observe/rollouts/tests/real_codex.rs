@@ -4,40 +4,40 @@ use std::process::Stdio;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Instant;
 
-use testkit::{Codex, Hermetic, Reply, ResponsesApi, skipped};
+use testkit::{Codex, Hermetic, ModelReply, ResponsesApi, skipped};
 use turnbridge_core::notices::notice::NoticeKind;
 
-use super::super::{Sight, Watch, watch};
+use super::super::{RolloutChange, RolloutWatch, watch};
 use super::*;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The follower with its watcher, as in the daemon's loop.
-struct Daemon {
+struct WatchedFollower {
     follower: Follower,
-    sights: Receiver<Sight>,
-    _watch: Watch,
+    sights: Receiver<RolloutChange>,
+    _watch: RolloutWatch,
     told: Vec<Notice>,
 }
 
-impl Daemon {
-    fn new(world: &World) -> Daemon {
+impl WatchedFollower {
+    fn new(world: &RolloutWorld) -> WatchedFollower {
         let (send, sights) = channel();
         let watch = watch(world.homes.clone(), move |sight| send.send(sight).is_ok()).unwrap();
-        Daemon { follower: world.open(), sights, _watch: watch, told: Vec::new() }
+        WatchedFollower { follower: world.open(), sights, _watch: watch, told: Vec::new() }
     }
 
     #[track_caller]
-    fn run_until(&mut self, what: &str, is_so: impl Fn(&Daemon) -> bool) {
-        let deadline = Instant::now() + PATIENCE;
+    fn run_until(&mut self, what: &str, is_so: impl Fn(&WatchedFollower) -> bool) {
+        let deadline = Instant::now() + TIMEOUT;
         while !is_so(self) {
             assert!(Instant::now() < deadline, "{what}; told: {:#?}", self.told);
             let sight = self.sights.recv_timeout(Duration::from_millis(50));
             NOW.set(real_now());
             let happenings = match sight {
-                Ok(Sight::Changed(path)) => self.follower.changed(&path),
-                Ok(Sight::Rescan) => self.follower.rescan(),
-                Ok(Sight::Blind(reason)) => panic!("{reason}"),
+                Ok(RolloutChange::Changed(path)) => self.follower.changed(&path),
+                Ok(RolloutChange::Rescan) => self.follower.rescan(),
+                Ok(RolloutChange::Blind(reason)) => panic!("{reason}"),
                 Err(_) => self.follower.check_liveness(),
             };
             self.told.extend(notices(happenings));
@@ -60,13 +60,13 @@ fn turns_of_the_real_codex_are_told_by_its_rollout_alone() {
     let hermetic = Hermetic::new();
     let api = ResponsesApi::start(vec![
         // The delay is long enough to find its folder.
-        Reply::text("It is done.").delayed(3 * SECOND),
-        Reply::error(400, "invalid_request_error", "no such thing"),
-        Reply::text("Never heard.").delayed(PATIENCE),
+        ModelReply::text("It is done.").delayed(3 * SECOND),
+        ModelReply::error(400, "invalid_request_error", "no such thing"),
+        ModelReply::text("Never heard.").delayed(TIMEOUT),
     ]);
-    let mut world = World::new();
+    let mut world = RolloutWorld::new();
     world.homes = vec![hermetic.codex_home()];
-    let mut daemon = Daemon::new(&world);
+    let mut daemon = WatchedFollower::new(&world);
 
     let mut command = codex.exec(&hermetic, &api, "do it, \"please\"\n$(x)");
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();

@@ -11,9 +11,9 @@ const RECORDINGS: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../turnbridge-core/testdata/codex/rollouts");
 
 /// A random generator with the same sequence on every machine.
-struct Dice(u64);
+struct ReplayRng(u64);
 
-impl Dice {
+impl ReplayRng {
     fn roll(&mut self, below: usize) -> usize {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -92,9 +92,9 @@ fn is_open(lines: &[(Timestamp, String)]) -> Option<bool> {
 }
 
 fn replay(recording: &Recording, seed: u64) {
-    let world = World::new();
+    let world = RolloutWorld::new();
     let path = world.rollout(&recording.thread);
-    let mut dice = Dice(seed);
+    let mut rng = ReplayRng(seed);
     let mut told: BTreeMap<String, Notice> = BTreeMap::new();
     let mut keep = |notices: Vec<Notice>| {
         for notice in notices {
@@ -107,8 +107,8 @@ fn replay(recording: &Recording, seed: u64) {
     let whole: String = recording.lines.iter().map(|(_, line)| line.as_str()).collect();
     let (mut written, mut whole_lines, mut begin_of_line) = (0, 0, 0);
     while written < whole.len() {
-        let most = [1, 40, 400, 4_000, 40_000][dice.roll(5)];
-        let next = (written + 1 + dice.roll(most)).min(whole.len());
+        let most = [1, 40, 400, 4_000, 40_000][rng.roll(5)];
+        let next = (written + 1 + rng.roll(most)).min(whole.len());
         append(&path, &whole.as_bytes()[written..next]);
         written = next;
         while let Some((at, line)) = recording.lines.get(whole_lines)
@@ -117,9 +117,9 @@ fn replay(recording: &Recording, seed: u64) {
             (whole_lines, begin_of_line) = (whole_lines + 1, begin_of_line + line.len());
             NOW.set(*at);
         }
-        if dice.roll(8) == 0 {
+        if rng.roll(8) == 0 {
             // The follower ends, with or without a final save.
-            match dice.roll(3) {
+            match rng.roll(3) {
                 0 => follower.close().unwrap(),
                 _ => drop(follower),
             }
@@ -127,13 +127,13 @@ fn replay(recording: &Recording, seed: u64) {
             keep(notices);
             follower = opened;
         }
-        match dice.roll(6) {
+        match rng.roll(6) {
             0 => keep(notices(follower.rescan())),
             1 => keep(notices(follower.check_liveness())),
             2 => continue,
             _ => keep(notices(follower.changed(&path))),
         }
-        if dice.roll(3) == 0 {
+        if rng.roll(3) == 0 {
             follower.save().unwrap();
         }
         keep(notices(follower.changed(&path)));

@@ -5,15 +5,15 @@ use testkit::slack::SlackCall;
 
 use super::*;
 
-fn internal_error() -> Fault {
-    Fault::Error(When::Before, "internal_error".to_owned())
+fn internal_error() -> SlackFault {
+    SlackFault::Error(FaultMoment::Before, "internal_error".to_owned())
 }
 
 fn has_argument(call: &SlackCall, name: &str, value: &str) -> bool {
     call.arguments[name] == value
 }
 
-impl Service {
+impl DaemonFixture {
     fn asked_for(&self, thread_ts: &str) -> usize {
         let calls = self.slack.calls_of("conversations.replies");
         calls.iter().filter(|call| has_argument(call, "ts", thread_ts)).count()
@@ -25,8 +25,8 @@ impl Service {
 
     /// Makes Slack stop all queries by a rate limit.
     fn ask_to_wait_for_hours(&self) {
-        self.slack.fail("conversations.history", [Fault::RateLimited(1_000_000)]);
-        wait_until(PATIENCE, "the wish to wait", || {
+        self.slack.fail("conversations.history", [SlackFault::RateLimited(1_000_000)]);
+        wait_until(TIMEOUT, "the wish to wait", || {
             self.status()["daemon"]["replies"]["problem"].is_string().then_some(())
         });
     }
@@ -34,7 +34,7 @@ impl Service {
 
 #[test]
 fn a_thread_that_cannot_be_read_holds_back_no_other_for_long() {
-    let mut service = Service::start();
+    let mut service = DaemonFixture::start();
     let broken = service.turn("broken");
     let same = service.turn("of the same session");
     let other = service.turn_of(OTHER_SESSION, "of another one");
@@ -42,7 +42,7 @@ fn a_thread_that_cannot_be_read_holds_back_no_other_for_long() {
     for (thread, text) in [(&broken, "one"), (&same, "two"), (&other, "three")] {
         service.slack.post_as_user(Some(&thread.parent.ts), text);
     }
-    let fault = Fault::Status(When::Before, 500);
+    let fault = SlackFault::Status(FaultMoment::Before, 500);
     service.slack.fail_where("conversations.replies", "ts", &broken.parent.ts, fault);
     service.start_daemon();
     assert_eq!(service.wait_for_prompts(2), ["three", "two"]);
@@ -53,14 +53,14 @@ fn a_thread_that_cannot_be_read_holds_back_no_other_for_long() {
 
 #[test]
 fn threads_are_read_to_the_last_and_in_order_although_slack_wants_pauses() {
-    let mut service = Service::start();
+    let mut service = DaemonFixture::start();
     let threads: Vec<_> = (0..6).map(|number| service.turn(&format!("turn {number}"))).collect();
     service.stop_daemon();
     let texts: Vec<_> = (0..6).map(|number| format!("reply {number}")).collect();
     for (thread, text) in threads.iter().rev().zip(&texts) {
         service.slack.post_as_user(Some(&thread.parent.ts), text);
     }
-    let faults = || [Fault::Pass, Fault::Pass, Fault::RateLimited(1)];
+    let faults = || [SlackFault::Pass, SlackFault::Pass, SlackFault::RateLimited(1)];
     service.slack.fail("conversations.replies", (0..1_000).flat_map(|_| faults()));
     service.start_daemon();
     assert_eq!(service.wait_for_prompts(6), texts);
@@ -68,13 +68,13 @@ fn threads_are_read_to_the_last_and_in_order_although_slack_wants_pauses() {
 
 #[test]
 fn what_is_heard_does_not_shorten_the_wait_that_slack_asks_for() {
-    let service = Service::start();
+    let service = DaemonFixture::start();
     service.turn("fix it");
     service.wait_until_caught_up();
     service.ask_to_wait_for_hours();
     let own = service.slack.say(None, "my own thread");
     service.slack.say(Some(&own), "go on");
-    wait_until(PATIENCE, "one that waits to be judged", || {
+    wait_until(TIMEOUT, "one that waits to be judged", || {
         (service.status()["daemon"]["replies"]["unjudged"] == 1).then_some(())
     });
     assert_eq!(service.asked_for(&own), 0);
@@ -82,7 +82,7 @@ fn what_is_heard_does_not_shorten_the_wait_that_slack_asks_for() {
 
 #[test]
 fn a_sweep_that_fails_is_told_once_and_the_newest_threads_are_looked_at() {
-    let mut service = Service::start();
+    let mut service = DaemonFixture::start();
     let thread = service.turn("fix it");
     service.stop_daemon();
     service.slack.post_as_user(Some(&thread.parent.ts), "go on");
@@ -90,7 +90,7 @@ fn a_sweep_that_fails_is_told_once_and_the_newest_threads_are_looked_at() {
     let begun = service.slack.calls_of("conversations.history").len();
     service.start_daemon();
     assert_eq!(service.wait_for_prompts(1), ["go on"]);
-    wait_until(PATIENCE, "some more sweeps and looks", || {
+    wait_until(TIMEOUT, "some more sweeps and looks", || {
         let calls = service.slack.calls_of("conversations.history").split_off(begun);
         let sweeps = calls.iter().filter(|call| has_argument(call, "limit", "100")).count();
         (sweeps >= 5 && calls.len() - sweeps >= 3).then_some(())
@@ -104,17 +104,17 @@ fn a_sweep_that_fails_is_told_once_and_the_newest_threads_are_looked_at() {
 
 #[test]
 fn a_sweep_whose_page_slack_does_not_know_any_more_begins_again() {
-    let mut service = Service::start();
+    let mut service = DaemonFixture::start();
     service.turn("the oldest");
     service.stop_daemon();
     for number in 0..150 {
         service.slack.post_as_user(None, &format!("a newer message {number}"));
     }
-    let fault = Fault::Error(When::Before, "invalid_cursor".to_owned());
+    let fault = SlackFault::Error(FaultMoment::Before, "invalid_cursor".to_owned());
     service.slack.fail_where("conversations.history", "cursor", "*", fault);
     let begun = service.slack.calls_of("conversations.history").len();
     service.start_daemon();
-    wait_until(PATIENCE, "a first page after a page that is not known", || {
+    wait_until(TIMEOUT, "a first page after a page that is not known", || {
         let calls = service.slack.calls_of("conversations.history").split_off(begun);
         let sweeps = calls.into_iter().filter(|call| has_argument(call, "limit", "100"));
         let mut sweeps = sweeps.map(|call| call.arguments["cursor"].is_string());
@@ -128,12 +128,12 @@ fn a_sweep_whose_page_slack_does_not_know_any_more_begins_again() {
 /// Its parent has arrived, the response was lost, and then Slack could not be queried.
 #[test]
 fn a_reply_to_a_notice_that_is_held_runs_in_its_session() {
-    let mut service = Service::start();
+    let mut service = DaemonFixture::start();
     service.turn("an earlier one");
     service.wait_until_caught_up();
     service.stop_daemon();
     service.slack.change(|setup| setup.bot_scopes.retain(|scope| scope != "im:history"));
-    service.slack.fail("chat.postMessage", [Fault::Reset(When::After)]);
+    service.slack.fail("chat.postMessage", [SlackFault::Reset(FaultMoment::After)]);
     let cwd = service.world.hermetic.project();
     for (name, more) in [
         ("UserPromptSubmit", json!({"prompt": "held"})),
@@ -145,7 +145,7 @@ fn a_reply_to_a_notice_that_is_held_runs_in_its_session() {
         service.world.status(&payload);
     }
     let outbox = service.world.hermetic.state_dir().join("outbox");
-    wait_until(PATIENCE, "a held notice", || {
+    wait_until(TIMEOUT, "a held notice", || {
         let files = fs::read_dir(&outbox).unwrap().map(|file| file.unwrap().path());
         // The progress file for a 0.1 contains this from the beginning.
         let files = files.filter(|path| path.to_string_lossy().ends_with(".slack.progress"));
@@ -157,7 +157,7 @@ fn a_reply_to_a_notice_that_is_held_runs_in_its_session() {
     let scopes = SlackSetup::default().bot_scopes;
     service.slack.change(|setup| setup.bot_scopes = scopes);
     service.start_daemon();
-    service.slack.wait_for_sockets(1, PATIENCE);
+    service.slack.wait_for_sockets(1, TIMEOUT);
     service.slack.say(Some(&parent.ts), "go on");
     assert_eq!(service.wait_for_prompts(1), ["go on"]);
     assert!(service.calls()[0].contains(OTHER_SESSION));
@@ -166,14 +166,14 @@ fn a_reply_to_a_notice_that_is_held_runs_in_its_session() {
 
 #[test]
 fn a_reply_that_slack_shows_later_than_a_younger_one_runs() {
-    let service = Service::start();
+    let service = DaemonFixture::start();
     let thread = service.turn("fix it");
     service.wait_until_caught_up();
     service.slack.post_as_user(Some(&thread.parent.ts), "the younger one");
     assert_eq!(service.wait_for_prompts(1), ["the younger one"]);
     service.wait_for_words(&thread, &["the younger one", "received"]);
     let marks = service.world.hermetic.state_dir().join("slack-threads.jsonl");
-    wait_until(PATIENCE, "a thread that was read to its end", || {
+    wait_until(TIMEOUT, "a thread that was read to its end", || {
         let threads = service.slack.threads();
         let seen = threads.iter().find(|seen| seen.parent.ts == thread.parent.ts)?;
         let newest = &seen.replies.last()?.ts;
@@ -185,7 +185,7 @@ fn a_reply_that_slack_shows_later_than_a_younger_one_runs() {
 
 #[test]
 fn what_waits_to_be_judged_runs_before_what_is_heard_later() {
-    let service = Service::start();
+    let service = DaemonFixture::start();
     let thread = service.turn("fix it");
     service.wait_until_caught_up();
     service.ask_to_wait_for_hours();

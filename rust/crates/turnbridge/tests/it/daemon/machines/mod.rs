@@ -3,14 +3,14 @@
 
 mod asking;
 
-use testkit::slack::{Fault, When};
+use testkit::slack::{FaultMoment, SlackFault};
 
 use super::*;
 
 const OTHER_SESSION: &str = "01a1e18e-2062-79f1-b187-979e8f997b9c";
 const NOT_KNOWN: &str = "This thread is not known";
 
-impl Service {
+impl DaemonFixture {
     fn restart_daemon(&mut self) {
         self.stop_daemon();
         self.start_daemon();
@@ -39,7 +39,7 @@ impl Service {
 
     #[track_caller]
     fn wait_for_prompts(&self, count: usize) -> Vec<String> {
-        wait_until(PATIENCE, &format!("{count} prompts"), || {
+        wait_until(TIMEOUT, &format!("{count} prompts"), || {
             Some(self.prompts()).filter(|prompts| prompts.len() >= count)
         })
     }
@@ -47,7 +47,7 @@ impl Service {
     /// Waits until a message was dropped for this reason, and did not run.
     #[track_caller]
     fn wait_until_refused(&self, outcome: &str) {
-        wait_until(PATIENCE, &format!("`{outcome}` in daemon.log, or a run"), || {
+        wait_until(TIMEOUT, &format!("`{outcome}` in daemon.log, or a run"), || {
             let is_refused = self.log().iter().any(|entry| entry["outcome"] == outcome);
             (is_refused || !self.prompts().is_empty()).then_some(())
         });
@@ -59,7 +59,7 @@ impl Service {
     }
 
     fn wait_until_caught_up(&self) {
-        wait_until(PATIENCE, "all threads asked for", || self.is_caught_up().then_some(()));
+        wait_until(TIMEOUT, "all threads asked for", || self.is_caught_up().then_some(()));
     }
 }
 
@@ -69,9 +69,9 @@ fn told_falsely(slack: &SlackApi) -> Vec<String> {
 }
 
 /// Waits until each machine knows the other one by its posts.
-fn wait_until_acquainted(machines: [&Service; 2]) {
+fn wait_until_acquainted(machines: [&DaemonFixture; 2]) {
     for service in machines {
-        wait_until(PATIENCE, "both machines in the status", || {
+        wait_until(TIMEOUT, "both machines in the status", || {
             let status = service.status();
             let machines = status["daemon"]["replies"]["machines"].as_array()?.len();
             (machines == 2 && status["daemon"]["replies"]["asks_every_seconds"] == 3).then_some(())
@@ -79,12 +79,12 @@ fn wait_until_acquainted(machines: [&Service; 2]) {
     }
 }
 
-fn two_machines() -> (Service, Service) {
-    let mut desk = Service::without_daemon(CONFIG);
-    let mut laptop = Service::at(Arc::clone(&desk.slack), CONFIG);
+fn two_machines() -> (DaemonFixture, DaemonFixture) {
+    let mut desk = DaemonFixture::without_daemon(CONFIG);
+    let mut laptop = DaemonFixture::at(Arc::clone(&desk.slack), CONFIG);
     desk.start_daemon();
     laptop.start_daemon();
-    desk.slack.wait_for_sockets(2, PATIENCE);
+    desk.slack.wait_for_sockets(2, TIMEOUT);
     (desk, laptop)
 }
 
@@ -127,7 +127,7 @@ fn a_machine_is_named_in_what_it_posts_and_who_listens_is_told() {
     let threads =
         [desk.turn_of(SESSION, "of the desk"), laptop.turn_of(OTHER_SESSION, "of the laptop")];
     wait_until_acquainted([&desk, &laptop]);
-    let machine = |service: &Service| -> Value {
+    let machine = |service: &DaemonFixture| -> Value {
         let path = service.world.hermetic.state_dir().join("machine.json");
         serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
     };
@@ -144,7 +144,7 @@ fn a_machine_is_named_in_what_it_posts_and_who_listens_is_told() {
 
 #[test]
 fn a_reply_sent_while_the_daemon_was_down_runs_although_the_asking_failed_and_others_wrote() {
-    let mut service = Service::start();
+    let mut service = DaemonFixture::start();
     let thread = service.turn("fix it");
     service.slack.say(Some(&thread.parent.ts), "first");
     service.wait_for_prompts(1);
@@ -152,12 +152,12 @@ fn a_reply_sent_while_the_daemon_was_down_runs_although_the_asking_failed_and_ot
     service.slack.post_as_user(Some(&thread.parent.ts), "while you were away");
     let parent = thread.parent.ts.as_str();
     // More failures than 0.1's retries, with a rate limit among them.
-    let failure = || Fault::Error(When::Before, "internal_error".to_owned());
+    let failure = || SlackFault::Error(FaultMoment::Before, "internal_error".to_owned());
     let mut failures: Vec<_> = (0..8).map(|_| failure()).collect();
-    failures.insert(2, Fault::RateLimited(1));
+    failures.insert(2, SlackFault::RateLimited(1));
     service.slack.fail("conversations.history", failures);
     service.start_daemon();
-    service.slack.wait_for_sockets(1, PATIENCE);
+    service.slack.wait_for_sockets(1, TIMEOUT);
     // A message of a stranger, much later by Slack's clock.
     service.slack.raise(json!({
         "type": "message", "channel_type": "im", "channel": thread.parent.channel,
@@ -172,7 +172,7 @@ fn a_reply_sent_while_the_daemon_was_down_runs_although_the_asking_failed_and_ot
 
 #[test]
 fn what_was_said_before_replies_were_switched_on_is_no_prompt() {
-    let mut service = Service::without_daemon(CONFIG);
+    let mut service = DaemonFixture::without_daemon(CONFIG);
     let thread = service.turn("fix it");
     service.slack.post_as_user(Some(&thread.parent.ts), "thanks, looks good");
     service.start_daemon();
@@ -186,17 +186,20 @@ fn what_was_said_before_replies_were_switched_on_is_no_prompt() {
 
 #[test]
 fn a_daemon_killed_while_it_asks_asks_again() {
-    let mut service = Service::start();
+    let mut service = DaemonFixture::start();
     let threads = [service.turn("one"), service.turn_of(OTHER_SESSION, "two")];
     service.stop_daemon();
     for (thread, text) in threads.iter().zip(["first", "second"]) {
         service.slack.post_as_user(Some(&thread.parent.ts), text);
     }
     for _ in 0..3 {
-        service.slack.fail("conversations.replies", [Fault::Pass, Fault::Hang(When::Before)]);
+        service.slack.fail(
+            "conversations.replies",
+            [SlackFault::Pass, SlackFault::Hang(FaultMoment::Before)],
+        );
         let calls = service.slack.calls_of("conversations.replies").len();
         service.start_daemon();
-        service.slack.wait_for_calls("conversations.replies", calls + 1, PATIENCE);
+        service.slack.wait_for_calls("conversations.replies", calls + 1, TIMEOUT);
         service.kill_daemon();
     }
     service.slack.heal();
@@ -212,7 +215,7 @@ fn a_daemon_killed_while_it_asks_asks_again() {
 /// dropped the replies.
 #[test]
 fn what_was_heard_while_nothing_could_be_asked_for_does_not_run_again() {
-    let mut service = Service::start();
+    let mut service = DaemonFixture::start();
     let thread = service.turn("fix it");
     service.wait_until_caught_up();
     service.slack.change(|setup| setup.bot_scopes.retain(|scope| scope != "im:history"));
@@ -221,7 +224,7 @@ fn what_was_heard_while_nothing_could_be_asked_for_does_not_run_again() {
         service.wait_for_prompts(number + 1);
     }
     let inbox = service.world.hermetic.state_dir().join("inbox");
-    wait_until(PATIENCE, "the end of all replies", || {
+    wait_until(TIMEOUT, "the end of all replies", || {
         let names = fs::read_dir(&inbox).unwrap().map(|file| file.unwrap().file_name());
         (names.filter(|name| name.to_string_lossy().ends_with(".done")).count() == 3).then_some(())
     });
@@ -240,7 +243,7 @@ fn what_was_heard_while_nothing_could_be_asked_for_does_not_run_again() {
 
 #[test]
 fn a_reply_in_an_old_thread_behind_hundreds_of_others_runs() {
-    let mut service = Service::start();
+    let mut service = DaemonFixture::start();
     let thread = service.turn("the oldest");
     service.stop_daemon();
     let late = service.slack.post_as_user(Some(&thread.parent.ts), "after months");
@@ -253,7 +256,7 @@ fn a_reply_in_an_old_thread_behind_hundreds_of_others_runs() {
 
 #[test]
 fn a_full_disk_keeps_no_reply_and_loses_none() {
-    let mut service = Service::start();
+    let mut service = DaemonFixture::start();
     let thread = service.turn("fix it");
     service.wait_until_caught_up();
     // A file in place of the folder makes every write fail.
@@ -262,7 +265,7 @@ fn a_full_disk_keeps_no_reply_and_loses_none() {
     fs::rename(&inbox, &aside).unwrap();
     fs::write(&inbox, "in the way").unwrap();
     service.slack.post_as_user(Some(&thread.parent.ts), "kept by Slack alone");
-    wait_until(PATIENCE, "the problem", || {
+    wait_until(TIMEOUT, "the problem", || {
         service.status()["daemon"]["replies"]["problem"].is_string().then_some(())
     });
     assert!(service.prompts().is_empty());
@@ -278,9 +281,9 @@ fn a_full_disk_keeps_no_reply_and_loses_none() {
 #[test]
 fn an_event_that_cannot_be_kept_is_not_acked() {
     let setup = SlackSetup { ack_within: Duration::from_millis(200), ..SlackSetup::default() };
-    let mut service = Service::with_slack(setup, CONFIG);
+    let mut service = DaemonFixture::with_slack(setup, CONFIG);
     service.start_daemon();
-    service.slack.wait_for_sockets(1, PATIENCE);
+    service.slack.wait_for_sockets(1, TIMEOUT);
     let thread = service.turn("fix it");
     service.wait_until_caught_up();
     let inbox = service.world.hermetic.state_dir().join("inbox");
@@ -289,7 +292,7 @@ fn an_event_that_cannot_be_kept_is_not_acked() {
     fs::write(&inbox, "in the way").unwrap();
     let ts = service.slack.say(Some(&thread.parent.ts), "go on");
     // Slack therefore sends it again.
-    let event = wait_until(PATIENCE, "a second delivery", || {
+    let event = wait_until(TIMEOUT, "a second delivery", || {
         let own = service.slack.events().into_iter().find(|event| event.ts.as_ref() == Some(&ts));
         own.filter(|event| event.deliveries == 2)
     });
@@ -302,12 +305,12 @@ fn an_event_that_cannot_be_kept_is_not_acked() {
 
 #[test]
 fn a_damaged_file_of_ours_is_not_called_a_refusal_by_slack() {
-    let mut service = Service::without_daemon(CONFIG);
+    let mut service = DaemonFixture::without_daemon(CONFIG);
     let machine = service.world.hermetic.state_dir().join("machine.json");
     fs::create_dir_all(machine.parent().unwrap()).unwrap();
     fs::write(&machine, "{").unwrap();
     service.start_daemon();
-    wait_until(PATIENCE, "the obstacle", || {
+    wait_until(TIMEOUT, "the obstacle", || {
         (service.status()["daemon"]["slack"]["is_local"] == true).then_some(())
     });
     let shown = service.world.turnbridge(&["daemon", "status"]);
@@ -326,16 +329,16 @@ fn replies_are_heard_when_what_kept_slack_from_starting_is_gone() {
     if testkit::skipped_as_slow() {
         return;
     }
-    let mut service = Service::without_daemon(CONFIG);
+    let mut service = DaemonFixture::without_daemon(CONFIG);
     let machine = service.world.hermetic.state_dir().join("machine.json");
     fs::create_dir_all(machine.parent().unwrap()).unwrap();
     fs::write(&machine, "{").unwrap();
     service.start_daemon();
-    wait_until(PATIENCE, "the refusal", || {
+    wait_until(TIMEOUT, "the refusal", || {
         (service.status()["daemon"]["slack"]["state"] == "refused").then_some(())
     });
     fs::remove_file(&machine).unwrap();
-    service.slack.wait_for_sockets(1, 2 * PATIENCE);
+    service.slack.wait_for_sockets(1, 2 * TIMEOUT);
     let thread = service.turn("fix it");
     service.slack.say(Some(&thread.parent.ts), "go on");
     assert_eq!(service.wait_for_prompts(1), ["go on"]);
@@ -344,19 +347,19 @@ fn replies_are_heard_when_what_kept_slack_from_starting_is_gone() {
 /// SLV-46.
 #[test]
 fn an_event_is_acked_before_slack_has_named_the_direct_message() {
-    let mut service = Service::start();
+    let mut service = DaemonFixture::start();
     let thread = service.turn("fix it");
     service.stop_daemon();
     // As if it had never been known.
     let _ = fs::remove_file(service.world.hermetic.state_dir().join("slack-place.json"));
-    let hang = || Fault::Hang(When::Before);
+    let hang = || SlackFault::Hang(FaultMoment::Before);
     service.slack.fail("conversations.open", [hang(), hang(), hang()]);
-    service.slack.fail("auth.test", [Fault::Pass, Fault::Pass]);
+    service.slack.fail("auth.test", [SlackFault::Pass, SlackFault::Pass]);
     service.spawn_daemon();
-    service.slack.wait_for_sockets(1, PATIENCE);
-    service.slack.wait_for_calls("conversations.open", 1, PATIENCE);
+    service.slack.wait_for_sockets(1, TIMEOUT);
+    service.slack.wait_for_calls("conversations.open", 1, TIMEOUT);
     let ts = service.slack.say(Some(&thread.parent.ts), "go on");
-    let acked = service.slack.wait_for_all_acked(PATIENCE);
+    let acked = service.slack.wait_for_all_acked(TIMEOUT);
     let own = acked.iter().find(|event| event.ts.as_ref() == Some(&ts)).unwrap();
     assert_eq!(own.acked_attempt, Some(0), "{own:?}");
     // The daemon is killed before it has judged the message, which is on the disk.
@@ -368,7 +371,7 @@ fn an_event_is_acked_before_slack_has_named_the_direct_message() {
 
 #[test]
 fn the_direct_message_is_kept_and_asked_for_once() {
-    let mut service = Service::start();
+    let mut service = DaemonFixture::start();
     service.turn("one");
     service.turn_of(OTHER_SESSION, "two");
     service.wait_until_caught_up();
@@ -381,7 +384,7 @@ fn the_direct_message_is_kept_and_asked_for_once() {
 
 #[test]
 fn an_event_of_another_workspace_runs_nothing() {
-    let service = Service::start();
+    let service = DaemonFixture::start();
     let thread = service.turn("fix it");
     service.wait_until_caught_up();
     let own = SlackSetup::default().team_id;
@@ -399,22 +402,22 @@ fn an_event_of_another_workspace_runs_nothing() {
 
 #[test]
 fn an_event_of_another_workspace_runs_nothing_before_slack_has_named_ours() {
-    let mut service = Service::without_daemon(CONFIG);
+    let mut service = DaemonFixture::without_daemon(CONFIG);
     // The notifier stores the direct message, but not the workspace.
     let thread = service.turn("fix it");
     let own = SlackSetup::default().team_id;
     service.slack.change(|setup| setup.team_id = "T0OTHER".to_owned());
-    service.slack.fail("auth.test", (0..50).map(|_| Fault::Reset(When::Before)));
+    service.slack.fail("auth.test", (0..50).map(|_| SlackFault::Reset(FaultMoment::Before)));
     service.spawn_daemon();
-    service.slack.wait_for_sockets(1, PATIENCE);
+    service.slack.wait_for_sockets(1, TIMEOUT);
     service.slack.raise(json!({
         "type": "message", "channel_type": "im", "channel": thread.parent.channel,
         "user": "U0OWNER", "text": "run this", "ts": "1794842299.000100",
         "thread_ts": thread.parent.ts,
     }));
-    service.slack.wait_for_all_acked(PATIENCE);
+    service.slack.wait_for_all_acked(TIMEOUT);
     let asked = service.slack.calls_of("auth.test").len();
-    service.slack.wait_for_calls("auth.test", asked + 4, PATIENCE);
+    service.slack.wait_for_calls("auth.test", asked + 4, TIMEOUT);
     service.slack.change(|setup| setup.team_id = own);
     service.slack.heal();
     service.wait_until_refused("other_team");
@@ -429,15 +432,15 @@ fn a_reply_whose_parent_cannot_be_asked_for_waits_and_is_told_nothing_false() {
     desk.turn_of(SESSION, "of the desk");
     wait_until_acquainted([&desk, &laptop]);
     // Whichever machine gets it, the desk cannot find out its owner.
-    let failure = || Fault::Error(When::Before, "internal_error".to_owned());
+    let failure = || SlackFault::Error(FaultMoment::Before, "internal_error".to_owned());
     desk.slack.fail("conversations.replies", (0..2).map(|_| failure()));
     let replies: Vec<_> = (0..6).map(|number| format!("reply {number}")).collect();
     for text in &replies {
         desk.slack.say(Some(&thread.parent.ts), text);
     }
     assert_eq!(laptop.wait_for_prompts(6), replies);
-    wait_until(PATIENCE, "everything judged", || {
-        let unjudged = |it: &Service| it.status()["daemon"]["replies"]["unjudged"] == 0;
+    wait_until(TIMEOUT, "everything judged", || {
+        let unjudged = |it: &DaemonFixture| it.status()["daemon"]["replies"]["unjudged"] == 0;
         (unjudged(&desk) && unjudged(&laptop)).then_some(())
     });
     assert_eq!(told_falsely(&desk.slack), Vec::<String>::new());
@@ -447,7 +450,7 @@ fn a_reply_whose_parent_cannot_be_asked_for_waits_and_is_told_nothing_false() {
 /// SLV-21.
 #[test]
 fn a_thread_whose_route_is_gone_is_told_so() {
-    let service = Service::start();
+    let service = DaemonFixture::start();
     let thread = service.turn("fix it");
     service.wait_until_caught_up();
     fs::remove_file(service.world.hermetic.state_dir().join("routes.jsonl")).unwrap();
@@ -458,11 +461,11 @@ fn a_thread_whose_route_is_gone_is_told_so() {
 
 #[test]
 fn the_eleventh_listener_is_told_why_and_its_replies_run_all_the_same() {
-    let mut service = Service::without_daemon(CONFIG);
-    let listeners: Vec<_> = (0..10).map(|_| Listener::connect(&service.slack)).collect();
-    service.slack.wait_for_sockets(10, PATIENCE);
+    let mut service = DaemonFixture::without_daemon(CONFIG);
+    let listeners: Vec<_> = (0..10).map(|_| SilentListener::connect(&service.slack)).collect();
+    service.slack.wait_for_sockets(10, TIMEOUT);
     service.start_daemon();
-    let shown = wait_until(PATIENCE, "the reason", || {
+    let shown = wait_until(TIMEOUT, "the reason", || {
         let shown = service.world.turnbridge(&["daemon", "status"]);
         shown.contains("too many listeners").then_some(shown)
     });
@@ -474,18 +477,21 @@ fn the_eleventh_listener_is_told_why_and_its_replies_run_all_the_same() {
 }
 
 /// The socket of another program, which never reads.
-struct Listener {
+struct SilentListener {
     _socket: turnbridge_slack::SocketMode,
 }
 
-impl Listener {
-    fn connect(slack: &SlackApi) -> Listener {
-        use turnbridge_slack::{Accept, Connection, SocketMode, Timing, Token, TokenKind, WebApi};
-        let connection = Connection { api_url: Some(slack.base_url()), ..Connection::default() };
+impl SilentListener {
+    fn connect(slack: &SlackApi) -> SilentListener {
+        use turnbridge_slack::{
+            Accept, ApiConnection, SocketMode, Timing, Token, TokenKind, WebApi,
+        };
+        let connection =
+            ApiConnection { api_url: Some(slack.base_url()), ..ApiConnection::default() };
         let api = Arc::new(WebApi::new(connection).unwrap());
         let token = Token::parse(TokenKind::App, "xapp-loopback-app").unwrap();
         let keep = |_: &turnbridge_slack::Envelope<'_>| Accept::Kept;
         let (socket, _) = SocketMode::start(api, token, Timing::default(), keep).unwrap();
-        Listener { _socket: socket }
+        SilentListener { _socket: socket }
     }
 }

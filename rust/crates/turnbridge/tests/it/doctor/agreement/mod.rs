@@ -9,16 +9,16 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::clinic::Clinic;
+use super::healthy_setup::HealthySetup;
 use crate::schemas;
 use situations::{Situation, daemons, gates};
 use truth::seen;
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// One word for each fact; `-`: not applicable, or no statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Words {
+struct AgreementRow {
     /// `none`, `runs`, `suspended`.
     daemon: &'static str,
     /// The config in force: `file`, `older`, `none`.
@@ -31,7 +31,8 @@ struct Words {
     gate: &'static str,
 }
 
-const UNSAID: Words = Words { daemon: "-", config: "-", board: "-", slack: "-", gate: "-" };
+const UNSAID: AgreementRow =
+    AgreementRow { daemon: "-", config: "-", board: "-", slack: "-", gate: "-" };
 
 #[test]
 fn all_say_the_same_of_the_daemon_and_it_is_true() {
@@ -50,16 +51,16 @@ fn check_each(situations: &[Situation]) {
 
 /// Returns the false statements and the missing ones.
 fn wrong_words(Situation { name, plant, truth }: &Situation) -> Vec<String> {
-    let clinic = Clinic::new();
-    let _taken = plant(&clinic);
+    let healthy = HealthySetup::new();
+    let _taken = plant(&healthy);
     let [doctor, status, gate, board] =
-        [of_doctor(&clinic), of_status(&clinic), of_gate(&clinic), of_board(&clinic)];
+        [of_doctor(&healthy), of_status(&healthy), of_gate(&healthy), of_board(&healthy)];
     let said = [
         ("doctor", doctor),
         ("daemon status", status),
         ("gate explain", gate),
         ("board", board),
-        ("what is seen", seen(&clinic)),
+        ("what is seen", seen(&healthy)),
     ];
     let mut wrong = Vec::new();
     for (who, words) in said {
@@ -71,10 +72,10 @@ fn wrong_words(Situation { name, plant, truth }: &Situation) -> Vec<String> {
     }
     // A missing statement does not count as right.
     let must_say = [
-        ("doctor", Words { board: "-", config: "-", slack: "-", ..*truth }, doctor),
-        ("daemon status", Words { board: "-", config: "-", gate: "-", ..*truth }, status),
-        ("gate explain", Words { gate: truth.gate, ..UNSAID }, gate),
-        ("board", Words { daemon: truth.daemon, board: truth.board, ..UNSAID }, board),
+        ("doctor", AgreementRow { board: "-", config: "-", slack: "-", ..*truth }, doctor),
+        ("daemon status", AgreementRow { board: "-", config: "-", gate: "-", ..*truth }, status),
+        ("gate explain", AgreementRow { gate: truth.gate, ..UNSAID }, gate),
+        ("board", AgreementRow { daemon: truth.daemon, board: truth.board, ..UNSAID }, board),
     ];
     for (who, needed, words) in must_say {
         for (what, needed, word) in pairs(needed, words) {
@@ -86,7 +87,10 @@ fn wrong_words(Situation { name, plant, truth }: &Situation) -> Vec<String> {
     wrong
 }
 
-fn pairs(one: Words, other: Words) -> [(&'static str, &'static str, &'static str); 5] {
+fn pairs(
+    one: AgreementRow,
+    other: AgreementRow,
+) -> [(&'static str, &'static str, &'static str); 5] {
     [
         ("daemon", one.daemon, other.daemon),
         ("config", one.config, other.config),
@@ -96,20 +100,20 @@ fn pairs(one: Words, other: Words) -> [(&'static str, &'static str, &'static str
     ]
 }
 
-fn of_doctor(clinic: &Clinic) -> Words {
-    let report = clinic.report(&["--offline"]);
+fn of_doctor(healthy: &HealthySetup) -> AgreementRow {
+    let report = healthy.report(&["--offline"]);
     let has = |id: &str| report.findings().iter().any(|finding| finding["id"] == id);
     let said = |id: &str| {
         let found = report.findings().iter().find(|finding| finding["id"] == id);
         found.and_then(|finding| finding["what"].as_str()).unwrap_or_default().to_owned()
     };
     let daemon = said("daemon");
-    let words = Words { gate: on_or_off(&said("gate")), ..UNSAID };
+    let words = AgreementRow { gate: on_or_off(&said("gate")), ..UNSAID };
     if has("daemon-suspended") {
-        return Words { daemon: "suspended", ..words };
+        return AgreementRow { daemon: "suspended", ..words };
     }
     if daemon.starts_with("none runs") {
-        return Words { daemon: "none", ..words };
+        return AgreementRow { daemon: "none", ..words };
     }
     // A finding about a running daemon's problem replaces the word.
     let ill = ["daemon-mute", "daemon-refused", "daemon-connecting"];
@@ -117,7 +121,7 @@ fn of_doctor(clinic: &Clinic) -> Words {
         return words;
     }
     let is_wrong = has("config-invalid") || has("config-untrusted");
-    Words {
+    AgreementRow {
         daemon: "runs",
         config: match () {
             () if has("daemon-mute") => "-",
@@ -137,20 +141,20 @@ fn of_doctor(clinic: &Clinic) -> Words {
     }
 }
 
-fn of_status(clinic: &Clinic) -> Words {
-    let said = daemon(clinic);
+fn of_status(healthy: &HealthySetup) -> AgreementRow {
+    let said = daemon(healthy);
     if said["running"] == false {
         assert!(said["daemon"].is_null(), "{said}");
-        return Words { daemon: "none", ..UNSAID };
+        return AgreementRow { daemon: "none", ..UNSAID };
     }
     if said["suspended"] == true {
-        return Words { daemon: "suspended", ..UNSAID };
+        return AgreementRow { daemon: "suspended", ..UNSAID };
     }
     let told = &said["daemon"];
     if told.is_null() {
-        return Words { daemon: "runs", ..UNSAID };
+        return AgreementRow { daemon: "runs", ..UNSAID };
     }
-    Words {
+    AgreementRow {
         daemon: "runs",
         config: match told["config_problem"]["is_older_in_force"].as_bool() {
             None => "file",
@@ -168,17 +172,17 @@ fn of_status(clinic: &Clinic) -> Words {
     }
 }
 
-fn of_gate(clinic: &Clinic) -> Words {
-    let output = clinic.run(&["gate", "explain", "--json"]);
+fn of_gate(healthy: &HealthySetup) -> AgreementRow {
+    let output = healthy.run(&["gate", "explain", "--json"]);
     let said: Value = serde_json::from_slice(&output.stdout).unwrap();
     schemas::check("gate", &said);
     let gate = on_or_off(said["gate"].as_str().unwrap());
     assert!(said["summary"].as_str().unwrap().starts_with(gate), "{said}");
-    Words { gate, ..UNSAID }
+    AgreementRow { gate, ..UNSAID }
 }
 
-fn of_board(clinic: &Clinic) -> Words {
-    let output = clinic.run(&["board", "--json"]);
+fn of_board(healthy: &HealthySetup) -> AgreementRow {
+    let output = healthy.run(&["board", "--json"]);
     let board = if output.status.success() { "served" } else { "none" };
     let error = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.success(), error.is_empty(), "{error}");
@@ -188,7 +192,7 @@ fn of_board(clinic: &Clinic) -> Words {
         () if board == "served" || error.contains("the daemon serves no board") => "runs",
         () => "-",
     };
-    Words { daemon, board, ..UNSAID }
+    AgreementRow { daemon, board, ..UNSAID }
 }
 
 fn on_or_off(said: &str) -> &'static str {
@@ -199,8 +203,8 @@ fn on_or_off(said: &str) -> &'static str {
     }
 }
 
-fn daemon(clinic: &Clinic) -> Value {
-    let output = clinic.run(&["daemon", "status", "--json"]);
+fn daemon(healthy: &HealthySetup) -> Value {
+    let output = healthy.run(&["daemon", "status", "--json"]);
     let said = serde_json::from_slice(&output.stdout).unwrap();
     schemas::check("daemon-status", &said);
     said

@@ -8,18 +8,18 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{UNSAID, Words};
-use crate::doctor::clinic::Clinic;
+use super::{AgreementRow, UNSAID};
+use crate::doctor::healthy_setup::HealthySetup;
 use crate::support::world::{feed, payload};
 
 /// Returns the words of the actual state.
-pub fn seen(clinic: &Clinic) -> Words {
-    let board = fs::read(clinic.state("board.json")).ok();
+pub fn seen(healthy: &HealthySetup) -> AgreementRow {
+    let board = fs::read(healthy.state("board.json")).ok();
     let board = board.and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
     let port = board.and_then(|board| board["port"].as_u64());
     let board = if port.is_some_and(answers) { "served" } else { "none" };
-    let gate = if is_held(clinic) { "on" } else { "off" };
-    Words { board, gate, ..UNSAID }
+    let gate = if is_held(healthy) { "on" } else { "off" };
+    AgreementRow { board, gate, ..UNSAID }
 }
 
 fn answers(port: u64) -> bool {
@@ -35,8 +35,8 @@ fn answers(port: u64) -> bool {
 }
 
 /// Returns whether a registered Stop hook holds a turn without speech.
-fn is_held(clinic: &Clinic) -> bool {
-    let text = fs::read_to_string(clinic.settings()).unwrap_or_default();
+fn is_held(healthy: &HealthySetup) -> bool {
+    let text = fs::read_to_string(healthy.settings()).unwrap_or_default();
     let settings: Value = serde_json::from_str(&text).unwrap_or_default();
     if settings["disableAllHooks"] == true {
         return false;
@@ -50,14 +50,14 @@ fn is_held(clinic: &Clinic) -> bool {
     }
     let is_plugin_on = settings["enabledPlugins"]["turnbridge@m"] == true;
     if is_plugin_on {
-        let program = clinic.programs().join("turnbridge-stop-gate");
+        let program = healthy.programs().join("turnbridge-stop-gate");
         let arguments = ["--origin", "plugin"].map(str::to_owned).to_vec();
         calls.push((program.display().to_string(), arguments));
     }
     let option = &settings["pluginConfigs"]["turnbridge@m"]["options"]["gate"];
     let mut stop =
         payload("Stop", json!({"stop_hook_active": false, "last_assistant_message": "x"}));
-    stop["cwd"] = json!(clinic.world.hermetic.project());
+    stop["cwd"] = json!(healthy.world.hermetic.project());
     calls.iter().enumerate().any(|(number, (program, arguments))| {
         // Each hook gets its own session: the second of two for the same event only repeats the
         // first's result.
@@ -65,10 +65,10 @@ fn is_held(clinic: &Clinic) -> bool {
         if !Path::new(program).is_file() {
             return false;
         }
-        let mut command = clinic.command("turnbridge-stop-gate");
+        let mut command = healthy.command("turnbridge-stop-gate");
         command.args(arguments);
         if arguments.iter().any(|argument| argument == "plugin") {
-            command.env("CLAUDE_PLUGIN_ROOT", clinic.world.hermetic.root());
+            command.env("CLAUDE_PLUGIN_ROOT", healthy.world.hermetic.root());
             if !option.is_null() {
                 command.env("CLAUDE_PLUGIN_OPTION_GATE", option.to_string());
             }

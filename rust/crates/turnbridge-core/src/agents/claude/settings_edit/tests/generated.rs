@@ -5,9 +5,9 @@ use serde_json::Value as Json;
 use super::*;
 
 /// A pseudo-random sequence, the same for the same seed.
-struct Dice(u64);
+struct SettingsRng(u64);
 
-impl Dice {
+impl SettingsRng {
     fn below(&mut self, sides: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_041);
         (self.0 >> 33) as usize % sides
@@ -19,21 +19,21 @@ impl Dice {
 }
 
 /// Writes JSON with white space of one style, or of no consistent style.
-struct Writer {
-    dice: Dice,
+struct JsonWriter {
+    rng: SettingsRng,
     is_odd: bool,
     line_end: &'static str,
     unit: &'static str,
 }
 
-impl Writer {
-    fn of(seed: u64) -> Writer {
-        let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        Writer {
-            is_odd: dice.below(2) == 0,
-            line_end: ["\n", "\r\n", ""][dice.below(3)],
-            unit: ["  ", "\t", "    ", "", " "][dice.below(5)],
-            dice,
+impl JsonWriter {
+    fn of(seed: u64) -> JsonWriter {
+        let mut rng = SettingsRng(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        JsonWriter {
+            is_odd: rng.below(2) == 0,
+            line_end: ["\n", "\r\n", ""][rng.below(3)],
+            unit: ["  ", "\t", "    ", "", " "][rng.below(5)],
+            rng,
         }
     }
 
@@ -41,12 +41,12 @@ impl Writer {
         if !self.is_odd {
             return "";
         }
-        ["", "", " ", "\n", "\r\n  ", "\t", " \n\n "][self.dice.below(7)]
+        ["", "", " ", "\n", "\r\n  ", "\t", " \n\n "][self.rng.below(7)]
     }
 
     fn container(&mut self, open: char, children: &[String], close: char, depth: usize) -> String {
         let (mut text, mut between) = (String::from(open), String::new());
-        let indent = |depth: usize, writer: &Writer| match writer.line_end {
+        let indent = |depth: usize, writer: &JsonWriter| match writer.line_end {
             "" => String::new(),
             end => end.to_owned() + &writer.unit.repeat(depth),
         };
@@ -65,7 +65,7 @@ impl Writer {
     }
 
     fn member(&mut self, key: &str, value: &str) -> String {
-        let colon = if self.is_odd { [":", ": ", " : ", ":\n"][self.dice.below(4)] } else { ": " };
+        let colon = if self.is_odd { [":", ": ", " : ", ":\n"][self.rng.below(4)] } else { ": " };
         format!("\"{key}\"{colon}{value}")
     }
 
@@ -75,21 +75,21 @@ impl Writer {
     }
 
     fn anything(&mut self, depth: usize) -> String {
-        match self.dice.below(if depth > 4 { 4 } else { 6 }) {
-            0 => self.dice.one_of(&["0", "-1.50e3", "12345678901234567890"]).to_owned(),
-            1 => self.dice.one_of(&["true", "false", "null"]).to_owned(),
+        match self.rng.below(if depth > 4 { 4 } else { 6 }) {
+            0 => self.rng.one_of(&["0", "-1.50e3", "12345678901234567890"]).to_owned(),
+            1 => self.rng.one_of(&["true", "false", "null"]).to_owned(),
             2 | 3 => {
-                self.dice.one_of(&[r#""""#, r#""\u00e9 {[,]} \"hooks\":""#, "\"日本\""]).to_owned()
+                self.rng.one_of(&[r#""""#, r#""\u00e9 {[,]} \"hooks\":""#, "\"日本\""]).to_owned()
             }
             4 => {
                 let elements: Vec<_> =
-                    (0..self.dice.below(4)).map(|_| self.anything(depth + 1)).collect();
+                    (0..self.rng.below(4)).map(|_| self.anything(depth + 1)).collect();
                 self.container('[', &elements, ']', depth)
             }
             _ => {
                 let keys = ["a", "hooks", "Stop", "a", "\\u0061"];
-                let members: Vec<_> = (0..self.dice.below(4))
-                    .map(|_| (self.dice.one_of(&keys), self.anything(depth + 1)))
+                let members: Vec<_> = (0..self.rng.below(4))
+                    .map(|_| (self.rng.one_of(&keys), self.anything(depth + 1)))
                     .collect();
                 self.object(&members, depth)
             }
@@ -97,7 +97,7 @@ impl Writer {
     }
 
     fn foreign_group(&mut self, depth: usize) -> String {
-        let command = self.dice.one_of(&["\"notify-send done\"", "\"turnbridge-status\"", "\"\""]);
+        let command = self.rng.one_of(&["\"notify-send done\"", "\"turnbridge-status\"", "\"\""]);
         let handler = [("type", "\"command\"".to_owned()), ("command", command.to_owned())];
         let handler = self.object(&handler, depth + 2);
         let handlers = self.container('[', &[handler], ']', depth + 1);
@@ -106,33 +106,33 @@ impl Writer {
 
     fn hooks(&mut self, depth: usize) -> String {
         let names = ["Stop", "PreToolUse", "SessionEnd", "WorktreeCreate", "PermissionRequest"];
-        let events: Vec<_> = (0..self.dice.below(5))
+        let events: Vec<_> = (0..self.rng.below(5))
             .map(|_| {
                 let groups: Vec<_> =
-                    (0..self.dice.below(3)).map(|_| self.foreign_group(depth + 2)).collect();
-                let value = match self.dice.below(8) {
+                    (0..self.rng.below(3)).map(|_| self.foreign_group(depth + 2)).collect();
+                let value = match self.rng.below(8) {
                     0 => self.foreign_group(depth + 1),
                     _ => self.container('[', &groups, ']', depth + 1),
                 };
-                (self.dice.one_of(&names), value)
+                (self.rng.one_of(&names), value)
             })
             .collect();
         self.object(&events, depth)
     }
 
     fn settings(&mut self) -> String {
-        let mark = if self.dice.below(8) == 0 { "\u{feff}" } else { "" };
-        if self.dice.below(30) == 0 {
+        let mark = if self.rng.below(8) == 0 { "\u{feff}" } else { "" };
+        if self.rng.below(30) == 0 {
             return format!("{mark}{}", self.blank());
         }
-        let members: Vec<_> = (0..self.dice.below(5))
-            .map(|_| match self.dice.below(3) {
+        let members: Vec<_> = (0..self.rng.below(5))
+            .map(|_| match self.rng.below(3) {
                 0 => ("hooks", self.hooks(1)),
-                _ => (self.dice.one_of(&["model", "env", "model", "z"]), self.anything(1)),
+                _ => (self.rng.one_of(&["model", "env", "model", "z"]), self.anything(1)),
             })
             .collect();
         let root = self.object(&members, 0);
-        let end = self.dice.one_of(&["", "\n", "\r\n", "\n\n"]);
+        let end = self.rng.one_of(&["", "\n", "\r\n", "\n\n"]);
         format!("{mark}{}{root}{end}", self.blank())
     }
 }
@@ -147,12 +147,12 @@ fn json(text: &str) -> Json {
 #[test]
 fn kt_9_applying_twice_changes_nothing_and_removing_gives_every_byte_back() {
     for seed in 0..1_000 {
-        let before = Writer::of(seed).settings();
+        let before = JsonWriter::of(seed).settings();
         let after = apply(&before, &registration());
         assert_eq!(apply(&after, &registration()), after, "seed {seed}: {before}");
         assert_eq!(remove(&after, Some(&before)), before, "seed {seed}");
         let states = inspect(&after, &registration()).unwrap();
-        assert!(states.iter().all(|(_, state)| *state == Registered::Yes), "seed {seed}");
+        assert!(states.iter().all(|(_, state)| *state == EventRegistration::Yes), "seed {seed}");
         let forgotten = remove(&after, None);
         assert!(plan_remove(&forgotten, None).unwrap().is_empty(), "seed {seed}");
         let others = |text: &str| without_empty(json(text));
@@ -178,14 +178,14 @@ fn without_empty(mut settings: Json) -> Json {
 #[test]
 fn kt_7_after_a_foreign_edit_everything_but_our_text_is_untouched() {
     for seed in 0..1_000 {
-        let mut writer = Writer::of(seed);
+        let mut writer = JsonWriter::of(seed);
         let before = writer.settings();
         let after = apply(&before, &registration());
         let mut expected = json(&before);
         let root = parse(&after).unwrap();
         let hooks = root.get("hooks").unwrap();
         let new = writer.foreign_group(3);
-        let splice = match writer.dice.below(4) {
+        let splice = match writer.rng.below(4) {
             0 => {
                 expected["theirs"] = json(&new);
                 let first = root.members()[0].key_range.start;
@@ -197,7 +197,7 @@ fn kt_7_after_a_foreign_edit_everything_but_our_text_is_untouched() {
                 Splice::insert(last, format!(", \"theirs\":\n{new}"))
             }
             side => {
-                let event = writer.dice.one_of(&["Stop", "PreToolUse", "PermissionRequest"]);
+                let event = writer.rng.one_of(&["Stop", "PreToolUse", "PermissionRequest"]);
                 let list = &mut expected["hooks"][event];
                 if !list.is_array() {
                     *list = Json::Array(if list.is_object() { vec![list.take()] } else { vec![] });

@@ -123,23 +123,23 @@ fn what_the_user_wrote_into_our_entry_stays_when_it_is_updated() {
 
 #[test]
 fn every_event_says_how_it_stands() {
-    let states = |text: &str| -> Vec<Registered> {
+    let states = |text: &str| -> Vec<EventRegistration> {
         let states = inspect(text, &registration()).unwrap();
         states.into_iter().map(|(_, state)| state).collect()
     };
-    let all = |state: Registered| events().map(|_| state).collect::<Vec<_>>();
-    assert_eq!(states(""), all(Registered::No));
-    assert_eq!(states("{}"), all(Registered::No));
+    let all = |state: EventRegistration| events().map(|_| state).collect::<Vec<_>>();
+    assert_eq!(states(""), all(EventRegistration::No));
+    assert_eq!(states("{}"), all(EventRegistration::No));
     let text = apply("{}", &registration());
-    assert_eq!(states(&text), all(Registered::Yes));
+    assert_eq!(states(&text), all(EventRegistration::Yes));
     let moved = Registration { status: "/new/turnbridge-status".to_owned(), ..registration() };
     let counts = inspect(&text, &moved).unwrap();
-    let outdated = counts.iter().filter(|(_, state)| *state == Registered::Outdated).count();
+    let outdated = counts.iter().filter(|(_, state)| *state == EventRegistration::Outdated).count();
     assert_eq!(outdated, events().count() - 1, "all but Stop");
     let notify = text.lines().find(|line| line.contains("turnbridge-notify")).unwrap();
     let status_only = text.replace(&format!(",\n{notify}"), "");
     let states = inspect(&status_only, &registration()).unwrap();
-    let event = (HookEventName::PermissionRequest, Registered::Outdated);
+    let event = (HookEventName::PermissionRequest, EventRegistration::Outdated);
     assert!(states.contains(&event), "one of two is missing");
 }
 
@@ -166,7 +166,7 @@ fn check(case: &Case) {
     let Some(after) = after else { return case.expect("removed.json", None) };
     assert_eq!(apply(&after, &registration()), after, "{name}: apply twice");
     let states = inspect(&after, &registration()).unwrap();
-    assert!(states.iter().all(|(_, state)| *state == Registered::Yes), "{name}: {states:?}");
+    assert!(states.iter().all(|(_, state)| *state == EventRegistration::Yes), "{name}: {states:?}");
     let removed = remove(&after, None);
     case.expect("removed.json", Some(removed.as_str()).filter(|removed| *removed != before));
     let had_ours = !plan_remove(&before, None).unwrap().is_empty();

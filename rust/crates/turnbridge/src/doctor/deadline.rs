@@ -7,21 +7,21 @@ use std::time::{Duration, Instant};
 use turnbridge_store::test_switch::{self, TestSwitch};
 
 /// Returns the timeout, or a test's if that is shorter.
-pub fn at_most(patience: Duration) -> Duration {
+pub fn at_most(timeout: Duration) -> Duration {
     let shorter = test_switch::parsed(TestSwitch::DoctorTimeout);
-    shorter.map_or(patience, |millis| patience.min(Duration::from_millis(millis)))
+    shorter.map_or(timeout, |millis| timeout.min(Duration::from_millis(millis)))
 }
 
-pub struct Pending<T>(Option<Receiver<T>>);
+pub struct BackgroundWork<T>(Option<Receiver<T>>);
 
-impl<T: Send + 'static> Pending<T> {
-    pub fn start(work: impl FnOnce() -> T + Send + 'static) -> Pending<T> {
+impl<T: Send + 'static> BackgroundWork<T> {
+    pub fn start(work: impl FnOnce() -> T + Send + 'static) -> BackgroundWork<T> {
         let (sender, receiver) = channel();
         let started = thread::Builder::new().spawn(move || {
             // The receiver is gone after the timeout.
             let _ = sender.send(work());
         });
-        Pending(started.ok().map(|_| receiver))
+        BackgroundWork(started.ok().map(|_| receiver))
     }
 
     /// Returns the result, or `None` after the deadline or without a thread.
@@ -38,9 +38,9 @@ mod tests {
     #[test]
     fn what_ends_is_given_and_what_does_not_is_left() {
         let generous = Instant::now() + Duration::from_secs(60);
-        assert_eq!(Pending::start(|| 7).until(generous), Some(7));
+        assert_eq!(BackgroundWork::start(|| 7).until(generous), Some(7));
         let (sender, receiver) = channel::<()>();
-        let stuck = Pending::start(move || receiver.recv());
+        let stuck = BackgroundWork::start(move || receiver.recv());
         assert!(stuck.until(Instant::now()).is_none());
         drop(sender);
     }

@@ -6,49 +6,52 @@ use std::net::{Shutdown, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The limit of connections. A page opens six at most, and finishes each within milliseconds.
-const MOST_GUESTS: usize = 32;
+const MOST_CONNECTIONS: usize = 32;
 
 #[derive(Default)]
-pub struct Room {
-    guests: Mutex<Guests>,
+pub struct UnauthenticatedPool {
+    connections: Mutex<ConnectionQueue>,
 }
 
 #[derive(Default)]
-struct Guests {
+struct ConnectionQueue {
     next: u64,
     /// The connections, the oldest first.
     present: VecDeque<(u64, Arc<TcpStream>)>,
 }
 
-impl Room {
-    pub fn enter(self: &Arc<Room>, stream: &Arc<TcpStream>) -> Guest {
-        let mut guests = self.guests();
-        while guests.present.len() >= MOST_GUESTS {
-            if let Some((_, oldest)) = guests.present.pop_front() {
+impl UnauthenticatedPool {
+    pub fn enter(
+        self: &Arc<UnauthenticatedPool>,
+        stream: &Arc<TcpStream>,
+    ) -> UnauthenticatedConnection {
+        let mut connections = self.connections();
+        while connections.present.len() >= MOST_CONNECTIONS {
+            if let Some((_, oldest)) = connections.present.pop_front() {
                 // Its thread gets an error immediately and ends.
                 let _ = oldest.shutdown(Shutdown::Both);
             }
         }
-        let number = guests.next;
-        guests.next += 1;
-        guests.present.push_back((number, Arc::clone(stream)));
-        Guest { room: Arc::clone(self), number }
+        let number = connections.next;
+        connections.next += 1;
+        connections.present.push_back((number, Arc::clone(stream)));
+        UnauthenticatedConnection { unauthenticated: Arc::clone(self), number }
     }
 
-    fn guests(&self) -> MutexGuard<'_, Guests> {
-        self.guests.lock().unwrap_or_else(PoisonError::into_inner)
+    fn connections(&self) -> MutexGuard<'_, ConnectionQueue> {
+        self.connections.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A place in the room, which is released when it is dropped.
-pub struct Guest {
-    room: Arc<Room>,
+pub struct UnauthenticatedConnection {
+    unauthenticated: Arc<UnauthenticatedPool>,
     number: u64,
 }
 
-impl Drop for Guest {
+impl Drop for UnauthenticatedConnection {
     fn drop(&mut self) {
-        self.room.guests().present.retain(|(number, _)| *number != self.number);
+        self.unauthenticated.connections().present.retain(|(number, _)| *number != self.number);
     }
 }
 
@@ -61,14 +64,14 @@ mod tests {
     #[test]
     fn the_oldest_leaves_when_another_one_comes() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let room = Arc::new(Room::default());
+        let unauthenticated = Arc::new(UnauthenticatedPool::default());
         let connect = || {
             let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
             client.set_read_timeout(Some(std::time::Duration::from_millis(1))).unwrap();
             let stream = Arc::new(listener.accept().unwrap().0);
-            (room.enter(&stream), stream, client)
+            (unauthenticated.enter(&stream), stream, client)
         };
-        let mut held: Vec<_> = (0..MOST_GUESTS).map(|_| connect()).collect();
+        let mut held: Vec<_> = (0..MOST_CONNECTIONS).map(|_| connect()).collect();
         let gone = held.remove(1);
         drop(gone.0);
         held.push(connect());

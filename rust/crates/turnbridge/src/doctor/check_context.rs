@@ -10,16 +10,16 @@ use turnbridge_store::paths::StatePaths;
 use turnbridge_system::programs;
 
 use super::Network;
-use super::in_time::{Pending, at_most};
+use super::deadline::{BackgroundWork, at_most};
 use crate::config::Config;
 
 /// The timeout for local queries, which normally take milliseconds.
-const PATIENCE: Duration = Duration::from_secs(6);
+const TIMEOUT: Duration = Duration::from_secs(6);
 
 /// The version of this executable.
 pub const OWN_VERSION: &str = env!("CARGO_PKG_VERSION");
 
-pub struct Scene {
+pub struct CheckContext {
     pub network: Network,
     pub now: Timestamp,
     /// The state's paths, or `None` if the environment names no home.
@@ -58,22 +58,29 @@ impl AgentProgram {
     }
 }
 
-impl Scene {
-    pub fn look(network: Network) -> Scene {
-        let config = read_config(Instant::now() + at_most(PATIENCE));
+impl CheckContext {
+    pub fn gather(network: Network) -> CheckContext {
+        let config = read_config(Instant::now() + at_most(TIMEOUT));
         let chosen = |agent: Agent| {
             let config = config.as_ref().ok()?;
             config.resume.program(agent).map(std::path::Path::to_owned)
         };
         let agents = Agent::ALL.map(|agent| {
             let chosen = chosen(agent);
-            (agent, Pending::start(move || look_for_agent(agent, chosen)))
+            (agent, BackgroundWork::start(move || look_for_agent(agent, chosen)))
         });
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         let [claude, codex] = agents.map(|(agent, pending)| {
             pending.until(deadline).unwrap_or_else(|| AgentProgram::Silent(agent.as_str().into()))
         });
-        Scene { network, now: clock::now(), paths: StatePaths::from_env(), config, claude, codex }
+        CheckContext {
+            network,
+            now: clock::now(),
+            paths: StatePaths::from_env(),
+            config,
+            claude,
+            codex,
+        }
     }
 
     /// Returns the config, or the default if it is invalid.
@@ -104,7 +111,7 @@ fn read_config(deadline: Instant) -> Result<Config, BadConfig> {
             hint: "make it a plain file on this machine".to_owned(),
         })
     };
-    let read = Pending::start(|| {
+    let read = BackgroundWork::start(|| {
         turnbridge_config::Config::read()
             .map_err(|problem| BadConfig { text: problem.to_string(), hint: problem.hint })
     });

@@ -11,34 +11,36 @@ use turnbridge_config::Config;
 use turnbridge_config::codex_homes::codex_homes;
 use turnbridge_core::ids::ChannelName;
 use turnbridge_core::ids::SessionId;
-use turnbridge_core::session::Host;
+use turnbridge_core::session::RunEnvironment;
 use turnbridge_store::clock;
-use turnbridge_store::foreign::codex_lock::{self, Writer};
+use turnbridge_store::foreign::codex_lock::{self, ThreadWriter};
 use turnbridge_store::paths::{StatePaths, claude_config_dir};
 use turnbridge_store::state::outbox::{self, Queued};
-use turnbridge_system::observe::session_follower::Pulse;
+use turnbridge_system::observe::session_follower::ObservedPace;
 
-use crate::daemon::event::Event;
+use crate::daemon::event::DaemonEvent;
 use crate::daemon::log::DaemonLog;
-use crate::observe::liveness::Observer;
 use crate::observe::panes::PaneBinder;
-use crate::observe::rollouts::{Follower, Happening, Settings, Sight, Watch, watch};
+use crate::observe::rollouts::{
+    Follower, FollowerSettings, RolloutChange, RolloutEffect, RolloutWatch, watch,
+};
+use crate::observe::session_observer::SessionObserver;
 
 /// The poll interval during a turn, and so the delay of Esc.
 const BUSY: Duration = Duration::from_millis(200);
 /// The poll interval at rest. A dialog then shows within a second, because its note must be a
 /// little old.
 const AT_REST: Duration = Duration::from_millis(400);
-const NOBODY: Duration = Duration::from_secs(1);
+const NO_AGENT: Duration = Duration::from_secs(1);
 /// The poll interval of Codex's writer locks.
 const LOCKS: Duration = Duration::from_secs(2);
 
-pub struct Observation {
+pub struct Observers {
     paths: StatePaths,
     log: DaemonLog,
-    events: Sender<Event>,
-    observer: Observer,
-    codex: Option<Codex>,
+    events: Sender<DaemonEvent>,
+    observer: SessionObserver,
+    codex: Option<FollowedCodex>,
     panes: PaneBinder,
     /// The channels on which the user wants notices of turns.
     wanted: Vec<ChannelName>,
@@ -46,20 +48,20 @@ pub struct Observation {
     locks_at: Instant,
 }
 
-struct Codex {
+struct FollowedCodex {
     homes: Vec<PathBuf>,
     follower: Follower,
-    _watch: Option<Watch>,
+    _watch: Option<RolloutWatch>,
 }
 
-impl Observation {
-    pub fn new(paths: StatePaths, events: Sender<Event>) -> Observation {
+impl Observers {
+    pub fn new(paths: StatePaths, events: Sender<DaemonEvent>) -> Observers {
         let log = DaemonLog::new(&paths);
-        let observer = Observer::new(paths.clone(), claude_config_dir());
+        let observer = SessionObserver::new(paths.clone(), claude_config_dir());
         let panes = PaneBinder::new(paths.clone());
         let now = Instant::now();
         let (look_at, locks_at, codex, wanted) = (now, now, None, Vec::new());
-        Observation { paths, log, events, observer, codex, panes, wanted, look_at, locks_at }
+        Observers { paths, log, events, observer, codex, panes, wanted, look_at, locks_at }
     }
 
     /// Applies a config. `wanted` names the channels on which the user wants notices of turns.
@@ -72,16 +74,16 @@ impl Observation {
             return false;
         }
         self.stop();
-        let settings = Settings {
+        let settings = FollowerSettings {
             homes: homes.clone(),
             paths: self.paths.clone(),
             is_held,
             waiting: config.notify.waiting,
             now: clock::now,
         };
-        let (follower, happenings) = Follower::open(settings);
+        let (follower, effects) = Follower::open(settings);
         let events = self.events.clone();
-        let send = move |sight| events.send(Event::Rollouts(sight)).is_ok();
+        let send = move |change| events.send(DaemonEvent::Rollouts(change)).is_ok();
         let watch = match watch(homes.clone(), send) {
             Ok(watch) => Some(watch),
             Err(error) => {
@@ -90,31 +92,33 @@ impl Observation {
                 None
             }
         };
-        self.codex = Some(Codex { homes, follower, _watch: watch });
+        self.codex = Some(FollowedCodex { homes, follower, _watch: watch });
         self.panes = PaneBinder::new(self.paths.clone());
-        self.deal_with(happenings)
+        self.deal_with(effects)
     }
 
-    pub fn see(&mut self, sight: Sight) -> bool {
+    pub fn see(&mut self, change: RolloutChange) -> bool {
         // This precedes the read of the lines, so that they find the thread's environment.
         let homes = self.codex.as_ref().map_or_else(Vec::new, |codex| codex.homes.clone());
-        let told = match &sight {
-            Sight::Changed(path) if !path.is_dir() => self.panes.see(path),
+        let told = match &change {
+            RolloutChange::Changed(path) if !path.is_dir() => self.panes.see(path),
             // A new folder may already contain a rollout.
-            Sight::Changed(_) | Sight::Rescan | Sight::Blind(_) => self.panes.look_again(&homes),
+            RolloutChange::Changed(_) | RolloutChange::Rescan | RolloutChange::Blind(_) => {
+                self.panes.look_again(&homes)
+            }
         };
         self.note_panes(told);
         let Some(codex) = &mut self.codex else { return false };
-        let happenings = match sight {
-            Sight::Changed(path) => codex.follower.changed(&path),
-            Sight::Rescan => codex.follower.rescan(),
-            Sight::Blind(reason) => {
+        let effects = match change {
+            RolloutChange::Changed(path) => codex.follower.changed(&path),
+            RolloutChange::Rescan => codex.follower.rescan(),
+            RolloutChange::Blind(reason) => {
                 let fields = [("reason", reason.into())];
                 self.log.warn("Codex rollouts are polled, not watched", &fields);
                 return false;
             }
         };
-        self.deal_with(happenings)
+        self.deal_with(effects)
     }
 
     /// Returns the time of the next poll.
@@ -122,32 +126,32 @@ impl Observation {
         self.look_at
     }
 
-    pub fn look(&mut self) -> bool {
+    pub fn check(&mut self) -> bool {
         let now = Instant::now();
         if now < self.look_at {
             return false;
         }
         let homes = self.codex.as_ref().map_or_else(Vec::new, |codex| codex.homes.clone());
-        let told = self.panes.look(&homes);
+        let told = self.panes.check(&homes);
         self.note_panes(told);
         let time = clock::now();
-        let mut happenings = self.observer.check(time);
+        let mut effects = self.observer.check(time);
         self.look_at = now
             + match self.observer.pulse(time) {
-                Pulse::Busy => BUSY,
-                Pulse::AtRest => AT_REST,
-                Pulse::None => NOBODY,
+                ObservedPace::Busy => BUSY,
+                ObservedPace::AtRest => AT_REST,
+                ObservedPace::None => NO_AGENT,
             };
         if now >= self.locks_at
             && let Some(codex) = &mut self.codex
         {
             self.locks_at = now + LOCKS;
-            happenings.extend(codex.follower.check_liveness());
+            effects.extend(codex.follower.check_liveness());
         }
-        self.deal_with(happenings)
+        self.deal_with(effects)
     }
 
-    fn note_panes(&mut self, told: io::Result<Option<BTreeMap<SessionId, Host>>>) {
+    fn note_panes(&mut self, told: io::Result<Option<BTreeMap<SessionId, RunEnvironment>>>) {
         match (told, &mut self.codex) {
             (Ok(Some(hosts)), Some(codex)) => codex.follower.set_hosts(hosts),
             (Ok(_), _) => {}
@@ -158,12 +162,12 @@ impl Observation {
         }
     }
 
-    fn deal_with(&mut self, happenings: Vec<Happening>) -> bool {
+    fn deal_with(&mut self, effects: Vec<RolloutEffect>) -> bool {
         let mut has_queued = false;
-        for happening in happenings {
-            match happening {
-                Happening::Changed(_) => {}
-                Happening::Notice(notice) if !self.wanted.is_empty() => {
+        for effect in effects {
+            match effect {
+                RolloutEffect::Changed(_) => {}
+                RolloutEffect::Notice(notice) if !self.wanted.is_empty() => {
                     match outbox::queue(&self.paths, &notice.sent_to(self.wanted.clone())) {
                         Ok(queued) => has_queued |= queued == Queued::New,
                         Err(error) => {
@@ -172,8 +176,8 @@ impl Observation {
                         }
                     }
                 }
-                Happening::Notice(_) => {}
-                Happening::Problem(problem) => {
+                RolloutEffect::Notice(_) => {}
+                RolloutEffect::Problem(problem) => {
                     let fields = [("problem", problem.into())];
                     self.log.warn("could not store an observation", &fields);
                 }
@@ -196,8 +200,8 @@ impl Observation {
 
 fn is_held(home: &Path, thread: &str) -> Option<bool> {
     match codex_lock::writer(home, thread) {
-        Writer::Held => Some(true),
-        Writer::Free => Some(false),
-        Writer::Unknown => None,
+        ThreadWriter::Held => Some(true),
+        ThreadWriter::Free => Some(false),
+        ThreadWriter::Unknown => None,
     }
 }

@@ -18,14 +18,14 @@ use serde_json::{Value, json};
 use testkit::wait_until;
 
 use crate::board::sign_in::{be_opener, opened, page, start, ticket_of, wait_for_code};
-use crate::board::site::{PATIENCE, SESSION, Site};
-use user::{Stranger, all_below};
+use crate::board::site::{BoardSite, SESSION, TIMEOUT};
+use user::{OtherUser, all_below};
 
 const REPLY: &str = "11111111-2222-4333-8444-555555555551";
 
 /// Opens the folders as on most machines: all users can pass through them, and only Turnbridge's
 /// own modes keep others out.
-fn open_folders(site: &Site) {
+fn open_folders(site: &BoardSite) {
     let hermetic = &site.world.hermetic;
     let state = hermetic.state_dir();
     let config = hermetic.config_dir();
@@ -38,7 +38,7 @@ fn open_folders(site: &Site) {
 /// Returns the response to these bytes, which may be empty.
 fn ask(host: &str, port: u16, bytes: &[u8]) -> String {
     let Ok(mut stream) = TcpStream::connect((host, port)) else { return String::new() };
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(TIMEOUT)).unwrap();
     let _ = stream.write_all(bytes);
     let _ = stream.shutdown(Shutdown::Write);
     let mut answer = Vec::new();
@@ -52,7 +52,7 @@ fn ask(host: &str, port: u16, bytes: &[u8]) -> String {
 }
 
 /// Returns every request with an effect, with the right token.
-fn requests(site: &Site, more: &[(&str, Value)]) -> Vec<Vec<u8>> {
+fn requests(site: &BoardSite, more: &[(&str, Value)]) -> Vec<Vec<u8>> {
     let right = site.right();
     let reply =
         json!({ "id": REPLY, "tool": "claude", "session_id": SESSION, "text": "let me in" });
@@ -67,8 +67,8 @@ fn requests(site: &Site, more: &[(&str, Value)]) -> Vec<Vec<u8>> {
 }
 
 #[track_caller]
-fn assert_refused(stranger: &Stranger, site: &Site, requests: &[Vec<u8>]) {
-    let answers: Vec<String> = stranger.act(|_| {
+fn assert_refused(other_user: &OtherUser, site: &BoardSite, requests: &[Vec<u8>]) {
+    let answers: Vec<String> = other_user.act(|_| {
         let hosts = ["127.0.0.1", "::1"];
         let pairs = requests.iter().flat_map(|request| hosts.map(|host| (host, request)));
         pairs.map(|(host, request)| ask(host, site.port, request)).collect()
@@ -77,8 +77,8 @@ fn assert_refused(stranger: &Stranger, site: &Site, requests: &[Vec<u8>]) {
 }
 
 /// Sends all of it and closes: its row in the system's table is root's then.
-fn send_and_leave(stranger: &Stranger, site: &Site, requests: &[Vec<u8>]) {
-    stranger.act(|_| {
+fn send_and_leave(other_user: &OtherUser, site: &BoardSite, requests: &[Vec<u8>]) {
+    other_user.act(|_| {
         for request in requests {
             let mut stream = TcpStream::connect(("127.0.0.1", site.port)).unwrap();
             let _ = stream.write_all(request);
@@ -88,20 +88,20 @@ fn send_and_leave(stranger: &Stranger, site: &Site, requests: &[Vec<u8>]) {
 
 #[test]
 fn another_user_of_the_machine_gets_no_answer_even_with_the_token() {
-    let site = Site::start();
-    let Some(stranger) = Stranger::make(site.world.hermetic.root()) else { return };
+    let site = BoardSite::start();
+    let Some(other_user) = OtherUser::make(site.world.hermetic.root()) else { return };
     site.turn("fix it");
     let requests = requests(&site, &[]);
-    assert_refused(&stranger, &site, &requests);
+    assert_refused(&other_user, &site, &requests);
     for _ in 0..20 {
-        send_and_leave(&stranger, &site, &requests[..1]);
+        send_and_leave(&other_user, &site, &requests[..1]);
     }
     // The owner's requests still succeed, and no reply has arrived.
     assert_eq!(site.session()["replies"], json!([]));
     let log = fs::read_to_string(site.world.hermetic.state_dir().join("logs/daemon.log")).unwrap();
     assert_eq!(log.matches("another user of this machine tried to reach the board").count(), 1);
-    assert!(log.contains(&stranger.user.to_string()), "{log}");
-    stranger.leave(site.world.hermetic.root());
+    assert!(log.contains(&other_user.user.to_string()), "{log}");
+    other_user.leave(site.world.hermetic.root());
 }
 
 #[test]
@@ -109,18 +109,18 @@ fn a_second_user_attacks_board_state_folder_and_process_list_and_gets_nothing() 
     if testkit::skipped_as_slow() {
         return;
     }
-    let site = Site::start();
+    let site = BoardSite::start();
     let root = site.world.hermetic.root().to_owned();
     open_folders(&site);
-    let Some(stranger) = Stranger::make(&root) else { return };
+    let Some(other_user) = OtherUser::make(&root) else { return };
     site.turn("fix it");
     let is_over = AtomicBool::new(false);
     let (secrets, seen) = std::thread::scope(|scope| {
-        let polling = scope.spawn(|| stranger.act(|_| poll_processes(&site, &is_over)));
+        let polling = scope.spawn(|| other_user.act(|_| poll_processes(&site, &is_over)));
         // Ends the poll also when this panics.
         let over = SetWhenDropped(&is_over);
-        let secrets = sign_in_under_attack(&site, &stranger);
-        reply_under_attack(&site, &stranger);
+        let secrets = sign_in_under_attack(&site, &other_user);
+        reply_under_attack(&site, &other_user);
         drop(over);
         let seen = polling.join().expect("the poll");
         (
@@ -139,16 +139,16 @@ fn a_second_user_attacks_board_state_folder_and_process_list_and_gets_nothing() 
             assert!(!arguments.contains(secret.as_str()), "{arguments}");
         }
     }
-    hold_connections(&site, &stranger);
-    flood::flood(&site, &stranger);
-    attack_files(&site, &stranger);
-    attack_process(&site, &stranger);
+    hold_connections(&site, &other_user);
+    flood::flood(&site, &other_user);
+    attack_files(&site, &other_user);
+    attack_process(&site, &other_user);
     let replies = site.session()["replies"].clone();
     let replies: Vec<&Value> =
         replies.as_array().unwrap().iter().map(|reply| &reply["text"]).collect();
     assert_eq!(replies, [OWNERS_TEXT]);
     assert_eq!(site.calls().len(), 1, "{:?}", site.calls());
-    stranger.leave(&root);
+    other_user.leave(&root);
 }
 
 /// The owner's reply; no argument of any process may contain it.
@@ -162,7 +162,7 @@ impl Drop for SetWhenDropped<'_> {
     }
 }
 
-struct Seen {
+struct SeenProcesses {
     arguments: BTreeSet<String>,
     /// Tickets that were exchanged for the token.
     redeemed: Vec<String>,
@@ -170,8 +170,8 @@ struct Seen {
 
 /// Reads the arguments of all processes as fast as possible, and immediately tries everything that
 /// looks like a secret.
-fn poll_processes(site: &Site, is_over: &AtomicBool) -> Seen {
-    let mut seen = Seen { arguments: BTreeSet::new(), redeemed: Vec::new() };
+fn poll_processes(site: &BoardSite, is_over: &AtomicBool) -> SeenProcesses {
+    let mut seen = SeenProcesses { arguments: BTreeSet::new(), redeemed: Vec::new() };
     while !is_over.load(Ordering::SeqCst) {
         for process in fs::read_dir("/proc").unwrap().flatten() {
             let Ok(arguments) = fs::read(process.path().join("cmdline")) else { continue };
@@ -190,7 +190,7 @@ fn poll_processes(site: &Site, is_over: &AtomicBool) -> Seen {
     seen
 }
 
-fn enter(site: &Site, order: &Value) -> String {
+fn enter(site: &BoardSite, order: &Value) -> String {
     let (host, body) = (site.host(), order.to_string());
     let request = format!(
         "POST /enter HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}\r\n\
@@ -201,23 +201,23 @@ fn enter(site: &Site, order: &Value) -> String {
 }
 
 /// Runs `board --open` as the owner, with a slow browser. Returns the sign-in's secrets.
-fn sign_in_under_attack(site: &Site, stranger: &Stranger) -> Vec<String> {
+fn sign_in_under_attack(site: &BoardSite, other_user: &OtherUser) -> Vec<String> {
     be_opener(site, "sleep 1");
     let mut child = start(site, &["--open"], &[]);
-    wait_until(PATIENCE, "the opener", || (!opened(site).is_empty()).then_some(()));
+    wait_until(TIMEOUT, "the opener", || (!opened(site).is_empty()).then_some(()));
     let ticket = ticket_of(&fs::read_to_string(page(site)).unwrap());
     let (_, code) = wait_for_code(&mut child);
     let (by_ticket, by_code) = (json!({ "ticket": ticket }), json!({ "code": code }));
     let tries = [("/enter", by_ticket.clone()), ("/enter", by_code.clone())];
-    assert_refused(stranger, site, &requests(site, &tries));
-    send_and_leave(stranger, site, &requests(site, &tries)[..3]);
+    assert_refused(other_user, site, &requests(site, &tries));
+    send_and_leave(other_user, site, &requests(site, &tries)[..3]);
     // More wrong codes than there are tries, none of which count.
     let wrong = vec![("/enter", json!({ "code": "00000000" })); 8];
-    assert_refused(stranger, site, &requests(site, &wrong));
+    assert_refused(other_user, site, &requests(site, &wrong));
     for file in ["board-open.html", "board-ticket", "board-code", "board.json"] {
         let path = site.world.hermetic.state_dir().join(file);
         assert!(path.exists(), "{file}");
-        assert!(stranger.act(|_| fs::read(&path)).is_err(), "{file} was read");
+        assert!(other_user.act(|_| fs::read(&path)).is_err(), "{file} was read");
     }
     assert!(enter(site, &by_code).contains(&site.token), "the owner was kept out");
     assert!(child.wait_with_output().unwrap().status.success());
@@ -225,18 +225,18 @@ fn sign_in_under_attack(site: &Site, stranger: &Stranger) -> Vec<String> {
 }
 
 /// Runs a reply of the owner. Returns its text.
-fn reply_under_attack(site: &Site, stranger: &Stranger) {
+fn reply_under_attack(site: &BoardSite, other_user: &OtherUser) {
     site.be_agent("cat > /dev/null; sleep 1");
     let id = "11111111-2222-4333-8444-555555555552";
     site.reply(id, OWNERS_TEXT).json();
     site.wait_for_reply(id, "running");
-    assert_refused(stranger, site, &requests(site, &[]));
+    assert_refused(other_user, site, &requests(site, &[]));
     site.wait_for_reply(id, "done");
 }
 
 /// Holds as many connections as possible, without an effect on the owner.
-fn hold_connections(site: &Site, stranger: &Stranger) {
-    let held: Vec<TcpStream> = stranger.act(|_| {
+fn hold_connections(site: &BoardSite, other_user: &OtherUser) {
+    let held: Vec<TcpStream> = other_user.act(|_| {
         let connect = |_| {
             let mut stream = TcpStream::connect(("127.0.0.1", site.port)).ok()?;
             let _ = stream.write_all(b"GET / HTTP/1.1\r\nHost: ");
@@ -251,14 +251,14 @@ fn hold_connections(site: &Site, stranger: &Stranger) {
 }
 
 /// Tries to read, write, replace and remove every existing and possible file of the owner's.
-fn attack_files(site: &Site, stranger: &Stranger) {
+fn attack_files(site: &BoardSite, other_user: &OtherUser) {
     let hermetic = &site.world.hermetic;
     let mut paths = all_below(&hermetic.state_dir());
     paths.extend(all_below(&hermetic.config_dir()));
     assert!(paths.len() > 10, "{paths:#?}");
     let before = contents(&paths);
-    let done: Vec<String> = stranger.act(|stranger| {
-        let paths = paths.iter().flat_map(|path| attack_path(path, stranger));
+    let done: Vec<String> = other_user.act(|other_user| {
+        let paths = paths.iter().flat_map(|path| attack_path(path, other_user));
         let inbox = hermetic.state_dir().join("inbox");
         let names = ["inbox", "inbox/x.json", "outbox/x.json", "daemon.stop", "board-code"];
         let made = names.map(|name| hermetic.state_dir().join(name));
@@ -283,8 +283,8 @@ fn contents(paths: &[PathBuf]) -> Vec<(PathBuf, Option<Vec<u8>>)> {
 }
 
 /// Returns the actions that have succeeded, as text.
-fn attack_path(path: &Path, stranger: &Stranger) -> Vec<String> {
-    let own = stranger.own_file();
+fn attack_path(path: &Path, other_user: &OtherUser) -> Vec<String> {
+    let own = other_user.own_file();
     let mode = fs::Permissions::from_mode(0o777);
     let append = || fs::OpenOptions::new().append(true).open(path).map(drop);
     let tries: [(&str, std::io::Result<()>); 9] = [
@@ -303,10 +303,10 @@ fn attack_path(path: &Path, stranger: &Stranger) -> Vec<String> {
 }
 
 /// The daemon's own process can neither be ended nor read.
-fn attack_process(site: &Site, stranger: &Stranger) {
+fn attack_process(site: &BoardSite, other_user: &OtherUser) {
     let pid = site.board().unwrap()["pid"].as_u64().unwrap();
     let process = PathBuf::from(format!("/proc/{pid}"));
-    let is_done = stranger.act(|_| {
+    let is_done = other_user.act(|_| {
         let read = ["environ", "maps", "mem", "fd", "cwd"].map(|name| {
             let path = process.join(name);
             fs::read(&path).is_ok() || fs::read_dir(&path).is_ok() || fs::read_link(&path).is_ok()

@@ -3,7 +3,7 @@
 
 use std::io;
 
-use turnbridge_core::agents::codex::codex_notify_wire::Chain;
+use turnbridge_core::agents::codex::codex_notify_wire::PreviousNotify;
 use turnbridge_core::version_wire::{VERSION, is_newer};
 
 use crate::files::atomic_file::write_durably;
@@ -14,29 +14,29 @@ use crate::state::newer_files;
 const LONGEST: u64 = 1 << 20;
 
 /// Returns `None` if the user had none.
-pub fn read(paths: &StatePaths) -> io::Result<Option<Chain>> {
-    let bytes = match bounded_file::read(&paths.codex_chain(), LONGEST) {
+pub fn read(paths: &StatePaths) -> io::Result<Option<PreviousNotify>> {
+    let bytes = match bounded_file::read(&paths.previous_notify(), LONGEST) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         bytes => bytes?,
     };
     if is_newer(&bytes) {
         return Err(newer_files::error());
     }
-    let chain: Chain = serde_json::from_slice(&bytes)?;
+    let chain: PreviousNotify = serde_json::from_slice(&bytes)?;
     Ok(Some(chain).filter(|chain| !chain.argv.is_empty()))
 }
 
 /// Stores the program that runs after Turnbridge's from now on.
 pub fn write(paths: &StatePaths, argv: &[String]) -> io::Result<()> {
-    if newer_files::is_newer_file(&paths.codex_chain()) {
+    if newer_files::is_newer_file(&paths.previous_notify()) {
         return Err(newer_files::error());
     }
-    let chain = Chain { version: VERSION, argv: argv.to_vec() };
-    write_durably(&paths.codex_chain(), &serde_json::to_vec(&chain)?)
+    let chain = PreviousNotify { version: VERSION, argv: argv.to_vec() };
+    write_durably(&paths.previous_notify(), &serde_json::to_vec(&chain)?)
 }
 
 pub fn forget(paths: &StatePaths) -> io::Result<()> {
-    match std::fs::remove_file(paths.codex_chain()) {
+    match std::fs::remove_file(paths.previous_notify()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         removed => removed,
     }
@@ -56,7 +56,7 @@ mod tests {
         forget(&paths).unwrap();
         forget(&paths).unwrap();
         assert_eq!(read(&paths).unwrap(), None);
-        std::fs::write(paths.codex_chain(), r#"{"version":2,"argv":{}}"#).unwrap();
+        std::fs::write(paths.previous_notify(), r#"{"version":2,"argv":{}}"#).unwrap();
         let errors = [read(&paths).unwrap_err(), write(&paths, &argv).unwrap_err()];
         assert!(errors.iter().all(newer_files::is_newer_error));
     }

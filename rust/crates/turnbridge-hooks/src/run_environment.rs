@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
-use turnbridge_core::session::{Host, Plugin};
+use turnbridge_core::session::{Plugin, RunEnvironment};
 use turnbridge_core::terminals::pane_id::OWN_SESSION;
 use turnbridge_core::terminals::terminal_table::is_kept;
 
@@ -15,8 +15,11 @@ const CODEX_SERVER: &str = "app-server-daemon";
 /// The limit of a stored value. A longer one is no id or path, and every hook would rewrite it.
 const MAX_VALUE: usize = 4_096;
 
-pub fn host(origin: &str, variables: impl Iterator<Item = (OsString, OsString)>) -> Host {
-    let mut host = Host { origin: origin.to_owned(), ..Host::default() };
+pub fn run_environment(
+    origin: &str,
+    variables: impl Iterator<Item = (OsString, OsString)>,
+) -> RunEnvironment {
+    let mut environment = RunEnvironment { origin: origin.to_owned(), ..RunEnvironment::default() };
     let mut plugin_root = None;
     let mut plugin_data = String::new();
     let mut plugin_gate = None;
@@ -27,9 +30,9 @@ pub fn host(origin: &str, variables: impl Iterator<Item = (OsString, OsString)>)
         let value = || Some(value.to_string_lossy().into_owned()).filter(|text| !text.is_empty());
         match name {
             "PATH" => is_codex_server = value().is_some_and(|path| path.contains(CODEX_SERVER)),
-            "CLAUDE_CODE_ENTRYPOINT" => host.entrypoint = value(),
-            "CLAUDE_PROJECT_DIR" => host.project_dir = value(),
-            "CLAUDE_CONFIG_DIR" => host.config_dir = value(),
+            "CLAUDE_CODE_ENTRYPOINT" => environment.entrypoint = value(),
+            "CLAUDE_PROJECT_DIR" => environment.project_dir = value(),
+            "CLAUDE_CONFIG_DIR" => environment.config_dir = value(),
             "CLAUDE_PLUGIN_ROOT" => plugin_root = value(),
             // Claude exports only values that the user has set, never a default.
             "CLAUDE_PLUGIN_OPTION_GATE" => plugin_gate = value().filter(|text| text.len() <= 16),
@@ -45,25 +48,25 @@ pub fn host(origin: &str, variables: impl Iterator<Item = (OsString, OsString)>)
     // Claude names the data folder of a plugin `<plugin>-<marketplace>`, and `-inline` if it came
     // by `--plugin-dir`.
     let by_plugin_dir = plugin_data.trim_end_matches(['/', '\\']).ends_with("-inline");
-    host.plugin = plugin_root.map(|root| Plugin { root, by_plugin_dir, gate: plugin_gate });
+    environment.plugin = plugin_root.map(|root| Plugin { root, by_plugin_dir, gate: plugin_gate });
     if !is_codex_server {
-        host.env = env;
+        environment.env = env;
     }
-    host
+    environment
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn host_of(variables: &[(&str, &str)]) -> Host {
+    fn host_of(variables: &[(&str, &str)]) -> RunEnvironment {
         let variables = variables.iter().map(|(name, value)| (name.into(), value.into()));
-        host("plugin", variables)
+        run_environment("plugin", variables)
     }
 
     #[test]
     fn pane_ids_and_host_variables_are_kept_and_nothing_else() {
-        let host = host_of(&[
+        let environment = host_of(&[
             ("TMUX", "/tmp/tmux-1000/default,1,0"),
             ("TMUX_PANE", "%3"),
             ("ZELLIJ", "0"),
@@ -76,13 +79,13 @@ mod tests {
             ("MY_TVINE_X", "no"),
             ("CLAUDE_CODE_ENTRYPOINT", "cli"),
         ]);
-        let names: Vec<_> = host.env.keys().map(String::as_str).collect();
+        let names: Vec<_> = environment.env.keys().map(String::as_str).collect();
         assert_eq!(
             names,
             ["KAWAII_PANE_ID", "TMUX", "TMUX_PANE", "TVINE_SESSION_ID", "ZELLIJ", "ZELLIJ_PANE_ID"]
         );
-        assert!(host.is_interactive());
-        assert_eq!(host.plugin, None);
+        assert!(environment.is_interactive());
+        assert_eq!(environment.plugin, None);
     }
 
     #[test]
@@ -98,8 +101,9 @@ mod tests {
     #[test]
     fn a_plugin_that_came_by_plugin_dir_is_told_from_an_installed_one() {
         let by_plugin_dir = |data: &str| {
-            let host = host_of(&[("CLAUDE_PLUGIN_ROOT", "/p"), ("CLAUDE_PLUGIN_DATA", data)]);
-            host.plugin.unwrap().by_plugin_dir
+            let environment =
+                host_of(&[("CLAUDE_PLUGIN_ROOT", "/p"), ("CLAUDE_PLUGIN_DATA", data)]);
+            environment.plugin.unwrap().by_plugin_dir
         };
         assert!(by_plugin_dir("/home/user/.claude/plugins/data/turnbridge-inline"));
         assert!(!by_plugin_dir("/home/user/.claude/plugins/data/turnbridge-turnbridge"));

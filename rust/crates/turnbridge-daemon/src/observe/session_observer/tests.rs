@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use super::*;
 use turnbridge_core::ids::{Agent, SessionId, SessionKey};
-use turnbridge_core::session::Host;
-use turnbridge_core::session::event::{EventKind, Facts, ProcessKey};
+use turnbridge_core::session::RunEnvironment;
+use turnbridge_core::session::event::{EventFacts, EventKind, ProcessKey};
 
-struct World {
+struct ObserverWorld {
     _folder: tempfile::TempDir,
     root: PathBuf,
     paths: StatePaths,
@@ -23,15 +23,15 @@ fn id(name: &str) -> SessionId {
     SessionId::parse(name).unwrap()
 }
 
-impl World {
-    fn new() -> World {
+impl ObserverWorld {
+    fn new() -> ObserverWorld {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().to_owned();
-        World { paths: StatePaths::below(&root.join("state")), root, _folder: folder }
+        ObserverWorld { paths: StatePaths::below(&root.join("state")), root, _folder: folder }
     }
 
-    fn observer(&self) -> Observer {
-        Observer::new(self.paths.clone(), Some(self.root.join("claude")))
+    fn observer(&self) -> SessionObserver {
+        SessionObserver::new(self.paths.clone(), Some(self.root.join("claude")))
     }
 
     fn transcript(&self) -> PathBuf {
@@ -49,8 +49,8 @@ impl World {
             process,
             name: "UserPromptSubmit".to_owned(),
             agent_id: None,
-            facts: Facts { transcript_path: transcript, ..Facts::default() },
-            host: Some(Host { env: env.into(), ..Host::default() }),
+            facts: EventFacts { transcript_path: transcript, ..EventFacts::default() },
+            host: Some(RunEnvironment { env: env.into(), ..RunEnvironment::default() }),
             kind,
         };
         session_store::update(Some(&self.paths), &event, None).unwrap();
@@ -81,7 +81,7 @@ impl World {
 
 #[test]
 fn x31_esc_reaches_the_session_file_and_the_sinks_that_it_names() {
-    let world = World::new();
+    let world = ObserverWorld::new();
     let mut observer = world.observer();
     assert_eq!(observer.check(at(0)), []);
     world.prompt("a", ProcessKey::UNKNOWN, at(1));
@@ -89,7 +89,7 @@ fn x31_esc_reaches_the_session_file_and_the_sinks_that_it_names() {
     assert_eq!(world.state("a"), "working");
     world.interrupt(at(3));
     // Between two thorough passes.
-    assert_eq!(observer.check(at(4)), [Happening::Changed(id("a"))]);
+    assert_eq!(observer.check(at(4)), [RolloutEffect::Changed(id("a"))]);
     assert_eq!(world.state("a"), "completed interrupted");
     let sink = fs::read_to_string(world.sink()).unwrap();
     assert_eq!(sink.lines().count(), 2, "{sink}");
@@ -112,7 +112,7 @@ fn process(pid: u32) -> ProcessKey {
 #[cfg(target_os = "linux")]
 #[test]
 fn x31_a_process_that_was_killed_has_stopped_whether_it_worked_or_not() {
-    let world = World::new();
+    let world = ObserverWorld::new();
     let mut children: Vec<_> =
         (0..2).map(|_| std::process::Command::new("sleep").arg("600").spawn().unwrap()).collect();
     let [busy, at_rest] = [&children[0], &children[1]].map(|child| process(child.id()));
@@ -130,21 +130,21 @@ fn x31_a_process_that_was_killed_has_stopped_whether_it_worked_or_not() {
         child.kill().unwrap();
         child.wait().unwrap();
     }
-    assert_eq!(observer.check(at(5)), [Happening::Changed(id("busy"))]);
+    assert_eq!(observer.check(at(5)), [RolloutEffect::Changed(id("busy"))]);
     assert_eq!(
         (world.state("busy"), world.state("rests")),
         ("stopped".into(), "completed ok".into())
     );
-    assert_eq!(observer.check(at(8)), [Happening::Changed(id("rests"))]);
+    assert_eq!(observer.check(at(8)), [RolloutEffect::Changed(id("rests"))]);
     assert_eq!(world.state("rests"), "stopped");
     assert_eq!(observer.check(at(20)), []);
-    assert_eq!(observer.pulse(at(20)), Pulse::None);
+    assert_eq!(observer.pulse(at(20)), ObservedPace::None);
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn claudes_own_note_tells_of_an_approval_and_of_esc_once_it_has_settled() {
-    let world = World::new();
+    let world = ObserverWorld::new();
     let own = process(std::process::id());
     world.prompt("a", own, at(1));
     let call =
@@ -168,10 +168,10 @@ fn claudes_own_note_tells_of_an_approval_and_of_esc_once_it_has_settled() {
     let moment = Duration::from_millis(200);
     assert_eq!(observer.check(at(4).plus(moment)), [], "it may be the dialog's own");
     // No write has happened since, and the file is read again.
-    assert_eq!(observer.check(at(4).plus(3 * moment)), [Happening::Changed(id("a"))]);
+    assert_eq!(observer.check(at(4).plus(3 * moment)), [RolloutEffect::Changed(id("a"))]);
     assert_eq!(world.state("a"), "working");
     note("idle", at(6));
-    assert_eq!(observer.check(at(6).plus(3 * moment)), [Happening::Changed(id("a"))]);
+    assert_eq!(observer.check(at(6).plus(3 * moment)), [RolloutEffect::Changed(id("a"))]);
     assert_eq!(world.state("a"), "completed interrupted");
 }
 
@@ -179,7 +179,7 @@ fn claudes_own_note_tells_of_an_approval_and_of_esc_once_it_has_settled() {
 #[cfg(target_os = "linux")]
 #[test]
 fn ask_11_a_dialog_without_a_hook_is_seen_while_the_agent_rests_and_leaves_it_as_it_was() {
-    let world = World::new();
+    let world = ObserverWorld::new();
     let own = process(std::process::id());
     world.prompt("a", own, at(1));
     let end = EventKind::TurnEnded {
@@ -200,16 +200,16 @@ fn ask_11_a_dialog_without_a_hook_is_seen_while_the_agent_rests_and_leaves_it_as
         fs::write(folder.join(format!("{}.json", own.pid)), text).unwrap();
     };
     let mut observer = world.observer();
-    assert_eq!(observer.pulse(at(3)), Pulse::None);
+    assert_eq!(observer.pulse(at(3)), ObservedPace::None);
     assert_eq!(observer.check(at(3)), []);
-    assert_eq!(observer.pulse(at(5)), Pulse::AtRest);
+    assert_eq!(observer.pulse(at(5)), ObservedPace::AtRest);
     note(r#""waiting","waitingFor":"permission prompt""#, at(5));
     let moment = Duration::from_millis(200);
     assert_eq!(observer.check(at(5).plus(moment)), [], "it has not settled");
-    assert_eq!(observer.pulse(at(5).plus(moment)), Pulse::Busy);
-    assert_eq!(observer.check(at(5).plus(3 * moment)), [Happening::Changed(id("a"))]);
+    assert_eq!(observer.pulse(at(5).plus(moment)), ObservedPace::Busy);
+    assert_eq!(observer.check(at(5).plus(3 * moment)), [RolloutEffect::Changed(id("a"))]);
     assert_eq!(world.state("a"), "waiting_user");
     note(r#""idle""#, at(7));
-    assert_eq!(observer.check(at(7).plus(3 * moment)), [Happening::Changed(id("a"))]);
+    assert_eq!(observer.check(at(7).plus(3 * moment)), [RolloutEffect::Changed(id("a"))]);
     assert_eq!(world.state("a"), "completed ok");
 }

@@ -20,14 +20,14 @@ use ureq::unversioned::transport::{
 
 thread_local! {
     /// ureq runs a call wholly in the thread of its caller.
-    static HANDED_OVER: Cell<bool> = const { Cell::new(false) };
+    static REQUEST_SENT: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Runs one call. Returns `true` if some of the request was handed over to the network.
 pub(crate) fn watch<T>(call: impl FnOnce() -> T) -> (T, bool) {
-    HANDED_OVER.set(false);
+    REQUEST_SENT.set(false);
     let result = call();
-    (result, HANDED_OVER.get())
+    (result, REQUEST_SENT.get())
 }
 
 /// A connector that wraps ureq's and watches the connections to `authority`. When such a connection
@@ -69,7 +69,7 @@ impl Transport for WatchedTransport {
 
     fn transmit_output(&mut self, amount: usize, timeout: NextTimeout) -> Result<(), Error> {
         self.0.transmit_output(amount, timeout)?;
-        HANDED_OVER.set(true);
+        REQUEST_SENT.set(true);
         Ok(())
     }
 
@@ -94,12 +94,12 @@ mod tests {
 
     /// Accepts this many writes, then fails.
     #[derive(Debug)]
-    struct Breaking {
+    struct BreakingTransport {
         writes: u32,
         buffers: LazyBuffers,
     }
 
-    impl Transport for Breaking {
+    impl Transport for BreakingTransport {
         fn buffers(&mut self) -> &mut dyn Buffers {
             &mut self.buffers
         }
@@ -123,7 +123,7 @@ mod tests {
     fn a_request_whose_first_write_fails_has_not_left() {
         for (writes, wanted) in [(0, false), (1, true), (2, true)] {
             let buffers = LazyBuffers::new(16, 16);
-            let mut transport = WatchedTransport(Box::new(Breaking { writes, buffers }));
+            let mut transport = WatchedTransport(Box::new(BreakingTransport { writes, buffers }));
             let (_, was_handed_over) = watch(|| {
                 (0..2).try_for_each(|_| transport.transmit_output(1, NextTimeout::default()))
             });

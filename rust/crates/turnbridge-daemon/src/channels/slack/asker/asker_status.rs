@@ -7,31 +7,31 @@ use turnbridge_core::system::daemon_wire::{MachineStatus, RepliesStatus};
 use turnbridge_store::clock;
 use turnbridge_store::state::heard;
 
-use super::Trouble;
+use super::AskerError;
 use crate::channels::slack::hearing::Hearing;
 
 /// The callback that receives the status.
-pub type TellStatus = Box<dyn Fn(RepliesStatus) + Send>;
+pub type StatusSink = Box<dyn Fn(RepliesStatus) + Send>;
 
-pub struct Telling {
+pub struct AskerStatus {
     hearing: Arc<Hearing>,
     problem: Option<(String, Option<String>)>,
     caught_up_at: Option<String>,
     was_caught_up: bool,
     told: Option<RepliesStatus>,
-    tell: TellStatus,
+    tell: StatusSink,
 }
 
-impl Telling {
-    pub fn new(hearing: Arc<Hearing>, tell: TellStatus) -> Telling {
+impl AskerStatus {
+    pub fn new(hearing: Arc<Hearing>, tell: StatusSink) -> AskerStatus {
         let (problem, caught_up_at, told) = (None, None, None);
-        Telling { hearing, problem, caught_up_at, was_caught_up: false, told, tell }
+        AskerStatus { hearing, problem, caught_up_at, was_caught_up: false, told, tell }
     }
 
-    pub fn trouble(&mut self, trouble: &Trouble) {
+    pub fn note_failure(&mut self, trouble: &AskerError) {
         let (error, hint) = match trouble {
-            Trouble::Slack(error) => (error.to_string(), error.hint().map(str::to_owned)),
-            Trouble::Files(error) => (format!("our own files: {error}"), None),
+            AskerError::Slack(error) => (error.to_string(), error.hint().map(str::to_owned)),
+            AskerError::Files(error) => (format!("our own files: {error}"), None),
         };
         let problem = Some((error.clone(), hint.clone()));
         if self.problem != problem {
@@ -42,14 +42,14 @@ impl Telling {
         }
     }
 
-    pub fn well(&mut self) {
+    pub fn note_success(&mut self) {
         if self.problem.take().is_some() {
             self.hearing.log.info("Slack can be asked for replies again", &[]);
         }
     }
 
     /// Reports the status if it has changed.
-    pub fn tell(&mut self, every: Duration) {
+    pub fn report(&mut self, every: Duration) {
         let own = &self.hearing.machine;
         let state = self.hearing.state().clone();
         if state.is_caught_up && !self.was_caught_up {

@@ -12,7 +12,7 @@ use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::outbox;
 use turnbridge_store::{clock, log};
 
-use crate::channels::obstacle::Obstacle;
+use crate::channels::obstacle::DeliveryObstacle;
 use crate::delivery::deliverer::Deliverer;
 
 /// The interval of full rescans, which find every file that no watcher has reported.
@@ -20,71 +20,72 @@ const RESCAN: Duration = Duration::from_secs(30);
 /// The pause after a local write error or while another process holds the outbox.
 const SHORTEST: Duration = Duration::from_secs(1);
 
-enum Order {
-    Look,
+enum DeliveryCommand {
+    Check,
     Use(Box<Config>),
     Stop,
 }
 
-pub struct Courier {
-    orders: Sender<Order>,
+pub struct DeliveryThread {
+    orders: Sender<DeliveryCommand>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Courier {
+impl DeliveryThread {
     pub fn start(
         paths: StatePaths,
         config: Config,
         tell: impl Fn() + Send + 'static,
-    ) -> io::Result<Courier> {
+    ) -> io::Result<DeliveryThread> {
         let (orders, incoming) = mpsc::channel();
-        let mut route = Route { paths, deliverer: Deliverer::new(config), told: None };
-        let work = move || route.run(&incoming, tell);
+        let mut delivery_loop =
+            DeliveryLoop { paths, deliverer: Deliverer::new(config), told: None };
+        let work = move || delivery_loop.run(&incoming, tell);
         // The stack suffices for a TLS handshake of an unoptimised build.
-        let builder = thread::Builder::new().name("courier".to_owned()).stack_size(512 << 10);
-        Ok(Courier { orders, thread: Some(builder.spawn(work)?) })
+        let builder = thread::Builder::new().name("delivery".to_owned()).stack_size(512 << 10);
+        Ok(DeliveryThread { orders, thread: Some(builder.spawn(work)?) })
     }
 
-    pub fn look(&self) {
-        let _ = self.orders.send(Order::Look);
+    pub fn check_outbox(&self) {
+        let _ = self.orders.send(DeliveryCommand::Check);
     }
 
     pub fn set_config(&self, config: Config) {
-        let _ = self.orders.send(Order::Use(Box::new(config)));
+        let _ = self.orders.send(DeliveryCommand::Use(Box::new(config)));
     }
 
     /// Waits for the call that is under way, and starts no other.
     pub fn stop(mut self) {
-        let _ = self.orders.send(Order::Stop);
+        let _ = self.orders.send(DeliveryCommand::Stop);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
     }
 }
 
-struct Route {
+struct DeliveryLoop {
     paths: StatePaths,
     deliverer: Deliverer,
     /// The last logged obstacle, which is not logged again while it stays the same.
     told: Option<String>,
 }
 
-impl Route {
-    fn run(&mut self, incoming: &Receiver<Order>, tell: impl Fn()) {
+impl DeliveryLoop {
+    fn run(&mut self, incoming: &Receiver<DeliveryCommand>, tell: impl Fn()) {
         loop {
             let pause = self.deliver();
             tell();
             match incoming.recv_timeout(pause) {
-                Ok(Order::Stop) | Err(RecvTimeoutError::Disconnected) => return,
-                Ok(Order::Use(config)) => self.deliverer = Deliverer::new(*config),
-                Ok(Order::Look) | Err(RecvTimeoutError::Timeout) => {}
+                Ok(DeliveryCommand::Stop) | Err(RecvTimeoutError::Disconnected) => return,
+                Ok(DeliveryCommand::Use(config)) => self.deliverer = Deliverer::new(*config),
+                Ok(DeliveryCommand::Check) | Err(RecvTimeoutError::Timeout) => {}
             }
             // Merges a burst of changes into one pass.
             while let Ok(order) = incoming.try_recv() {
                 match order {
-                    Order::Stop => return,
-                    Order::Use(config) => self.deliverer = Deliverer::new(*config),
-                    Order::Look => {}
+                    DeliveryCommand::Stop => return,
+                    DeliveryCommand::Use(config) => self.deliverer = Deliverer::new(*config),
+                    DeliveryCommand::Check => {}
                 }
             }
         }
@@ -112,7 +113,7 @@ impl Route {
         due.min().unwrap_or(RESCAN).clamp(SHORTEST, RESCAN)
     }
 
-    fn report(&mut self, obstacle: &Obstacle) {
+    fn report(&mut self, obstacle: &DeliveryObstacle) {
         if self.told.as_ref() == Some(&obstacle.text) {
             return;
         }
@@ -133,7 +134,7 @@ impl Route {
 mod tests {
     use turnbridge_core::ids::{ChannelName, SessionKey};
     use turnbridge_core::notices::notice::Notice;
-    use turnbridge_core::notices::progress::Progress;
+    use turnbridge_core::notices::progress::NoticeProgress;
 
     use super::*;
 
@@ -145,10 +146,13 @@ mod tests {
         let notice = Notice::turn("a".to_owned(), SessionKey::of("claude", "s").unwrap(), now);
         outbox::queue(&paths, &notice).unwrap();
         // A try has failed and its pause is over. Meanwhile the user removed Slack from the config.
-        let tried = Progress { next_attempt_at: Some(now.minus(RESCAN)), ..Progress::default() };
+        let tried = NoticeProgress {
+            next_attempt_at: Some(now.minus(RESCAN)),
+            ..NoticeProgress::default()
+        };
         outbox::save_progress(&paths, "a", &ChannelName::SLACK, &tried).unwrap();
         let deliverer = Deliverer::new(Config::default());
-        let mut route = Route { paths, deliverer, told: None };
-        assert_eq!(route.deliver(), RESCAN);
+        let mut delivery_loop = DeliveryLoop { paths, deliverer, told: None };
+        assert_eq!(delivery_loop.deliver(), RESCAN);
     }
 }

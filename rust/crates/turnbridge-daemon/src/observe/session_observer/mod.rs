@@ -9,50 +9,50 @@ use turnbridge_core::session::event::Event;
 use turnbridge_core::timestamp::Timestamp;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::session_store;
-use turnbridge_system::observe::session_follower::{Pulse, Schedule, SessionFollower};
+use turnbridge_system::observe::session_follower::{ObservedPace, Schedule, SessionFollower};
 
-use crate::observe::rollouts::Happening;
+use crate::observe::rollouts::RolloutEffect;
 
-pub struct Observer {
+pub struct SessionObserver {
     paths: StatePaths,
     follower: SessionFollower,
 }
 
-impl Observer {
+impl SessionObserver {
     /// Creates the observer. `config_dir` is Claude's folder for runs that were started without
     /// `CLAUDE_CONFIG_DIR`.
-    pub fn new(paths: StatePaths, config_dir: Option<PathBuf>) -> Observer {
+    pub fn new(paths: StatePaths, config_dir: Option<PathBuf>) -> SessionObserver {
         let follower = SessionFollower::new(paths.clone(), config_dir, Schedule::DAEMON);
-        Observer { paths, follower }
+        SessionObserver { paths, follower }
     }
 
-    pub fn pulse(&self, now: Timestamp) -> Pulse {
+    pub fn pulse(&self, now: Timestamp) -> ObservedPace {
         self.follower.pulse(now)
     }
 
     /// Makes one pass. The daemon calls it up to every fifth of a second.
-    pub fn check(&mut self, now: Timestamp) -> Vec<Happening> {
-        let mut happenings = Vec::new();
+    pub fn check(&mut self, now: Timestamp) -> Vec<RolloutEffect> {
+        let mut effects = Vec::new();
         for key in self.follower.due(now) {
-            let events = self.follower.signals(&key, now);
+            let events = self.follower.observed_events(&key, now);
             for event in &events {
-                self.write(event, &mut happenings);
+                self.write(event, &mut effects);
             }
             if !events.is_empty() {
                 self.follower.reload(&key);
             }
         }
-        happenings
+        effects
     }
 
-    fn write(&self, event: &Event, happenings: &mut Vec<Happening>) {
+    fn write(&self, event: &Event, effects: &mut Vec<RolloutEffect>) {
         let id = &event.session.id;
         match session_store::update(Some(&self.paths), event, None) {
             Ok(updated) => {
-                happenings.extend(updated.problems.into_iter().map(Happening::Problem));
-                happenings.push(Happening::Changed(id.clone()));
+                effects.extend(updated.problems.into_iter().map(RolloutEffect::Problem));
+                effects.push(RolloutEffect::Changed(id.clone()));
             }
-            Err(problem) => happenings.push(Happening::Problem(format!("{id}: {problem}"))),
+            Err(problem) => effects.push(RolloutEffect::Problem(format!("{id}: {problem}"))),
         }
     }
 }

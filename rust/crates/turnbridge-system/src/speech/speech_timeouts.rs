@@ -6,18 +6,18 @@ use turnbridge_store::test_switch::{self, TestSwitch};
 
 /// Returns the time after which a running engine counts as speaking. Tests set a longer one for
 /// busy machines.
-pub fn a_moment() -> Duration {
+pub fn start_time() -> Duration {
     let chosen: Option<u64> = test_switch::parsed(TestSwitch::SpeechMoment);
     Duration::from_millis(chosen.unwrap_or(150).min(60_000))
 }
 
 /// Returns the time that an engine with errors gets to end.
-pub fn a_longer_moment() -> Duration {
-    a_moment().max(Duration::from_secs(1))
+pub fn failure_time() -> Duration {
+    start_time().max(Duration::from_secs(1))
 }
 
 /// Returns the timeout of the process that started the player, because an agent's turn waits with
 /// it.
-pub fn for_the_player() -> Duration {
-    a_longer_moment() + Duration::from_secs(1)
+pub fn player_timeout() -> Duration {
+    failure_time() + Duration::from_secs(1)
 }

@@ -4,19 +4,19 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// The timeout, long enough for a busy machine; no test should need it.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub const TIMEOUT: Duration = Duration::from_secs(30);
 
 const POLL: Duration = Duration::from_millis(10);
 
 /// Like `testkit::wait_until`, for probes that return a description of the current state as error.
 #[track_caller]
 pub fn wait_for<T>(what: &str, mut probe: impl FnMut() -> Result<T, String>) -> T {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         match probe() {
             Ok(value) => return value,
             Err(seen) if Instant::now() >= deadline => {
-                panic!("not within {PATIENCE:?}: {what}\n--- seen instead ---\n{seen}")
+                panic!("not within {TIMEOUT:?}: {what}\n--- seen instead ---\n{seen}")
             }
             Err(_) => sleep(POLL),
         }

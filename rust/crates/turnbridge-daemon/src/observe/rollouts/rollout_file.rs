@@ -6,18 +6,18 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 
 use turnbridge_core::agents::codex::rollout::{RolloutEvent, RolloutThread};
-use turnbridge_core::agents::codex::rollout_wire::{Line, Record, RolloutReader};
+use turnbridge_core::agents::codex::rollout_wire::{RolloutLine, RolloutReader, RolloutRecord};
 use turnbridge_core::notices::notice::Notice;
 use turnbridge_core::session::event::{Event, EventKind};
 use turnbridge_core::timestamp::Timestamp;
-use turnbridge_store::state::codex_offsets::Place;
+use turnbridge_store::state::codex_offsets::RolloutOffset;
 
-use super::telling::{self, Telling};
+use super::notice_policy::{self, NoticePolicy};
 
 /// The limit of a session_meta line: the instructions in it are some 20 KB.
 const LONGEST_META: u64 = 4 << 20;
 
-pub struct Followed {
+pub struct RolloutFile {
     pub home: PathBuf,
     pub path: PathBuf,
     /// The inode of the file, once it was read.
@@ -27,13 +27,13 @@ pub struct Followed {
     read_to: u64,
     reader: RolloutReader,
     /// The thread's state. It is `None` until it is needed, and then computed from the file.
-    thread: Option<Thread>,
+    thread: Option<FollowedThread>,
     /// Events up to this time have been handled, wherever they are in the file.
     pub silent_until: Timestamp,
     /// The first pass after the open: its events may have been handled before.
     pub is_catching_up: bool,
     /// A notice that later lines may invalidate.
-    pub held: Option<Held>,
+    pub held: Option<HeldNotice>,
     /// Its session may have a process.
     pub is_live: bool,
     /// Its writer was seen to hold the thread's lock, which it removes at its exit.
@@ -52,7 +52,7 @@ pub struct Position {
     pub last_at: Timestamp,
 }
 
-pub struct Held {
+pub struct HeldNotice {
     pub notice: Notice,
     pub at: Timestamp,
     /// The position before its line.
@@ -60,7 +60,7 @@ pub struct Held {
 }
 
 #[derive(Default)]
-pub struct Thread {
+pub struct FollowedThread {
     pub rollout: RolloutThread,
     /// The time of the user's last message: it names a turn without an id.
     pub said_at: Option<Timestamp>,
@@ -69,16 +69,16 @@ pub struct Thread {
 }
 
 /// The consequences of one line.
-pub struct Step {
+pub struct RolloutStep {
     /// The position before the line.
     pub place: Position,
     pub event: Event,
     pub notice: Option<Notice>,
 }
 
-impl Followed {
-    pub fn new(home: PathBuf, path: PathBuf, place: Position) -> Followed {
-        Followed {
+impl RolloutFile {
+    pub fn new(home: PathBuf, path: PathBuf, place: Position) -> RolloutFile {
+        RolloutFile {
             home,
             path,
             inode: None,
@@ -95,20 +95,20 @@ impl Followed {
         }
     }
 
-    pub fn remembered(home: PathBuf, place: Place) -> Followed {
+    pub fn remembered(home: PathBuf, place: RolloutOffset) -> RolloutFile {
         let position = Position {
             offset: place.offset,
             turn_offset: place.turn_offset.min(place.offset),
             last_at: Timestamp::from_micros(place.last_at),
         };
         let (inode, was_held) = (Some(place.inode), place.was_held);
-        Followed { inode, was_held, ..Followed::new(home, place.path, position) }
+        RolloutFile { inode, was_held, ..RolloutFile::new(home, place.path, position) }
     }
 
-    pub fn to_remember(&self) -> Place {
+    pub fn to_remember(&self) -> RolloutOffset {
         // A held notice would be lost at an exit.
         let place = self.held.as_ref().map_or(self.place, |held| held.place);
-        Place {
+        RolloutOffset {
             path: self.path.clone(),
             inode: self.inode.unwrap_or_default(),
             offset: place.offset,
@@ -165,19 +165,19 @@ impl Followed {
         if self.thread.is_some() {
             return Ok(());
         }
-        let mut thread = Thread::default();
+        let mut thread = FollowedThread::default();
         let Position { offset, turn_offset, .. } = self.place;
         if turn_offset > 0 {
             let mut is_first = true;
             lines_between(file, 0, LONGEST_META, buffer, |line| {
                 if std::mem::take(&mut is_first) {
-                    thread.take(line);
+                    thread.read_line(line);
                 }
                 is_first
             })?;
         }
         lines_between(file, turn_offset, offset, buffer, |line| {
-            thread.take(line);
+            thread.read_line(line);
             true
         })?;
         self.thread = Some(thread);
@@ -191,8 +191,8 @@ impl Followed {
         &mut self,
         file: &mut File,
         buffer: &mut [u8],
-        telling: Telling,
-    ) -> io::Result<Option<Vec<Step>>> {
+        policy: NoticePolicy,
+    ) -> io::Result<Option<Vec<RolloutStep>>> {
         // Most files have no new lines at the start: their state is not needed.
         if self.thread.is_none() && self.seen.0 <= self.read_to {
             return Ok(None);
@@ -211,7 +211,7 @@ impl Followed {
             rest = &rest[end + 1..];
             self.read_to += end as u64 + 1;
             if let Some(line) = whole {
-                self.take(line, telling, &mut steps);
+                self.read_line(line, policy, &mut steps);
             }
             self.place.offset = self.read_to;
         }
@@ -220,13 +220,13 @@ impl Followed {
         Ok(Some(steps))
     }
 
-    fn take(&mut self, line: Line, telling: Telling, steps: &mut Vec<Step>) {
+    fn read_line(&mut self, line: RolloutLine, policy: NoticePolicy, steps: &mut Vec<RolloutStep>) {
         let Some(thread) = &mut self.thread else { return };
         let before = self.place;
-        let is_end_record = matches!(line.record, Record::TaskComplete { .. });
-        let begins_turn = matches!(line.record, Record::TaskStarted { .. });
+        let is_end_record = matches!(line.record, RolloutRecord::TaskComplete { .. });
+        let begins_turn = matches!(line.record, RolloutRecord::TaskStarted { .. });
         let line_at = line.at;
-        let events = thread.take(line);
+        let events = thread.read_line(line);
         let is_prompt = |event: &EventKind| matches!(event, EventKind::PromptSubmitted { .. });
         if begins_turn || (!thread.has_tasks && events.iter().any(|event| is_prompt(&event.kind))) {
             self.place.turn_offset = before.offset;
@@ -239,35 +239,37 @@ impl Followed {
             if at <= self.silent_until {
                 continue;
             }
-            let told = telling.notice_of(thread, &event, &self.path);
-            let can_wait = telling::may_turn_out_untrue(&event.kind, is_end_record);
+            let told = policy.notice_of(thread, &event, &self.path);
+            let can_wait = notice_policy::may_turn_out_untrue(&event.kind, is_end_record);
             let Some(mut event) = thread.rollout.session_event(event) else { continue };
             event.facts.transcript_path =
                 self.path.to_str().filter(|_| event.agent_id.is_none()).map(str::to_owned);
             let notice = match told {
                 Some(notice) if can_wait => {
-                    self.held = Some(Held { notice, at, place: before });
+                    self.held = Some(HeldNotice { notice, at, place: before });
                     None
                 }
                 notice => notice,
             };
-            steps.push(Step { place: before, event, notice });
+            steps.push(RolloutStep { place: before, event, notice });
         }
     }
 }
 
-impl Thread {
-    fn take(&mut self, line: Line) -> Vec<RolloutEvent> {
+impl FollowedThread {
+    fn read_line(&mut self, line: RolloutLine) -> Vec<RolloutEvent> {
         match &line.record {
-            Record::TaskStarted { .. } => {
+            RolloutRecord::TaskStarted { .. } => {
                 self.has_tasks = true;
                 self.said_at = None;
             }
-            Record::TaskComplete { .. } => self.has_tasks = true,
-            Record::UserSaid { text, .. } if !text.trim().is_empty() => self.said_at = line.at,
+            RolloutRecord::TaskComplete { .. } => self.has_tasks = true,
+            RolloutRecord::UserText { text, .. } if !text.trim().is_empty() => {
+                self.said_at = line.at
+            }
             _ => {}
         }
-        self.rollout.take(line)
+        self.rollout.read_line(line)
     }
 }
 
@@ -277,7 +279,7 @@ fn lines_between(
     from: u64,
     to: u64,
     buffer: &mut [u8],
-    mut each: impl FnMut(Line) -> bool,
+    mut each: impl FnMut(RolloutLine) -> bool,
 ) -> io::Result<()> {
     file.seek(SeekFrom::Start(from))?;
     let mut reader = RolloutReader::default();

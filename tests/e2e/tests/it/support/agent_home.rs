@@ -13,25 +13,25 @@ use serde_json::Value;
 use testkit::{Hermetic, Tmux};
 
 use crate::support::hosts::{Kawaii, Tvine, pairs};
-use crate::support::patience::wait_for;
 use crate::support::terminal::state_of;
+use crate::support::timeouts::wait_for;
 
-pub struct Scene {
+pub struct AgentHome {
     pub tvine: Tvine,
     pub kawaii: Kawaii,
     pub hermetic: Hermetic,
     _one_at_a_time: MutexGuard<'static, ()>,
 }
 
-impl Scene {
+impl AgentHome {
     #[track_caller]
-    pub fn new(hermetic: Hermetic) -> Scene {
+    pub fn new(hermetic: Hermetic) -> AgentHome {
         static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
         // A failed test poisons the lock, which does not affect the next one.
         let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let program = executable("turnbridge");
         assert!(program.is_file(), "`{}` is missing\nhint: run `scripts/test`", program.display());
-        Scene {
+        AgentHome {
             tvine: Tvine::start(hermetic.root()),
             kawaii: Kawaii::new(hermetic.root()),
             hermetic,
@@ -51,9 +51,9 @@ impl Scene {
 
     /// Runs `turnbridge sessions --json`, optionally with `--all`.
     #[track_caller]
-    pub fn sessions(&self, which: Which) -> Vec<Value> {
+    pub fn sessions(&self, which: SessionSelection) -> Vec<Value> {
         let mut arguments = vec!["sessions", "--json"];
-        if which == Which::All {
+        if which == SessionSelection::All {
             arguments.push("--all");
         }
         let list = self.turnbridge(&arguments);
@@ -63,7 +63,7 @@ impl Scene {
 
     /// Returns the only session.
     #[track_caller]
-    pub fn only_session(&self, which: Which) -> Value {
+    pub fn only_session(&self, which: SessionSelection) -> Value {
         let sessions = self.sessions(which);
         assert_eq!(sessions.len(), 1, "{sessions:#?}");
         sessions[0].clone()
@@ -146,7 +146,7 @@ impl Scene {
     #[track_caller]
     pub fn wait_for_state(&self, tmux: &Tmux, state: &str) -> Value {
         wait_for(&format!("a session that is {state}"), || {
-            match self.sessions(Which::Live).as_slice() {
+            match self.sessions(SessionSelection::Live).as_slice() {
                 [session] if state_of(session) == state => Ok(session.clone()),
                 others => Err(self.describe(others, tmux)),
             }
@@ -183,7 +183,7 @@ impl Scene {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Which {
+pub enum SessionSelection {
     Live,
     All,
 }

@@ -11,23 +11,28 @@ use turnbridge_core::notices::notice::{Notice, codex_turn_id};
 use turnbridge_core::session::dialogs::asks_the_user;
 use turnbridge_core::session::event::EventKind;
 
-use super::followed::Thread;
+use super::rollout_file::FollowedThread;
 
 /// The limit of a call id's length in a notice id, which must be a valid file name.
 const LONGEST_CALL: usize = 40;
 
 /// The notices that are wanted now.
 #[derive(Debug, Clone, Copy)]
-pub struct Telling {
+pub struct NoticePolicy {
     /// `false`: only the state is recorded. Turns that ended before the first start need no notice.
     pub is_on: bool,
     /// `[notify] waiting`.
     pub waiting: bool,
 }
 
-impl Telling {
+impl NoticePolicy {
     /// Returns the notice of an event. `thread` is the state after the event.
-    pub fn notice_of(self, thread: &Thread, event: &RolloutEvent, path: &Path) -> Option<Notice> {
+    pub fn notice_of(
+        self,
+        thread: &FollowedThread,
+        event: &RolloutEvent,
+        path: &Path,
+    ) -> Option<Notice> {
         let is_told = match &event.kind {
             EventKind::TurnEnded { .. } | EventKind::TurnFailed { .. } => true,
             EventKind::ToolStarting { call, .. } => asks_the_user(&call.tool) && self.waiting,

@@ -11,59 +11,59 @@ use std::collections::VecDeque;
 pub const RING: usize = 64;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Claim {
+pub struct SeenEvent {
     pub payload: u64,
     pub origin: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Claims(VecDeque<Claim>);
+pub struct SeenEvents(VecDeque<SeenEvent>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Occurrence {
     /// This call processes the event.
     First,
     /// The other registration has processed the event.
-    Twin,
+    Duplicate,
 }
 
-impl Claims {
-    pub fn claim(&mut self, claim: Claim) -> Verdict {
+impl SeenEvents {
+    pub fn note(&mut self, claim: SeenEvent) -> Occurrence {
         let twin = self
             .0
             .iter()
             .position(|other| other.payload == claim.payload && other.origin != claim.origin);
         if let Some(position) = twin {
             self.0.remove(position);
-            return Verdict::Twin;
+            return Occurrence::Duplicate;
         }
         while self.0.len() >= RING {
             self.0.pop_front();
         }
         self.0.push_back(claim);
-        Verdict::First
+        Occurrence::First
     }
 
     /// Returns whether this call's entry is stored, and no twin has come since.
-    pub fn holds(&self, claim: &Claim) -> bool {
+    pub fn holds(&self, claim: &SeenEvent) -> bool {
         self.0.contains(claim)
     }
 
     /// Removes a claim, so that its event is processed again.
-    pub fn withdraw(&mut self, claim: &Claim) {
+    pub fn withdraw(&mut self, claim: &SeenEvent) {
         if let Some(position) = self.0.iter().rposition(|other| other == claim) {
             self.0.remove(position);
         }
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &Claim> {
+    pub fn iter(&self) -> impl Iterator<Item = &SeenEvent> {
         self.0.iter()
     }
 }
 
-impl FromIterator<Claim> for Claims {
-    fn from_iter<I: IntoIterator<Item = Claim>>(claims: I) -> Claims {
-        Claims(claims.into_iter().collect())
+impl FromIterator<SeenEvent> for SeenEvents {
+    fn from_iter<I: IntoIterator<Item = SeenEvent>>(claims: I) -> SeenEvents {
+        SeenEvents(claims.into_iter().collect())
     }
 }
 
@@ -71,56 +71,56 @@ impl FromIterator<Claim> for Claims {
 mod tests {
     use super::*;
 
-    fn run(calls: &[(u64, &str)]) -> Vec<Verdict> {
-        let mut claims = Claims::default();
+    fn run(calls: &[(u64, &str)]) -> Vec<Occurrence> {
+        let mut claims = SeenEvents::default();
         let claim = |(payload, origin): &(u64, &str)| {
-            claims.claim(Claim { payload: *payload, origin: (*origin).to_owned() })
+            claims.note(SeenEvent { payload: *payload, origin: (*origin).to_owned() })
         };
         calls.iter().map(claim).collect()
     }
 
     #[test]
     fn the_second_registration_of_an_event_does_nothing_in_either_order_x7() {
-        use Verdict::{First, Twin};
-        assert_eq!(run(&[(1, "plugin"), (1, "settings")]), [First, Twin]);
-        assert_eq!(run(&[(1, "settings"), (1, "plugin")]), [First, Twin]);
+        use Occurrence::{Duplicate, First};
+        assert_eq!(run(&[(1, "plugin"), (1, "settings")]), [First, Duplicate]);
+        assert_eq!(run(&[(1, "settings"), (1, "plugin")]), [First, Duplicate]);
         assert_eq!(
             run(&[(1, "plugin"), (2, "settings"), (2, "plugin"), (1, "settings")]),
-            [First, First, Twin, Twin]
+            [First, First, Duplicate, Duplicate]
         );
     }
 
     #[test]
     fn equal_payloads_of_one_origin_are_different_events() {
-        use Verdict::{First, Twin};
+        use Occurrence::{Duplicate, First};
         assert_eq!(
             run(&[(1, "plugin"), (1, "plugin"), (1, "settings"), (1, "settings"), (1, "settings")]),
-            [First, First, Twin, Twin, First]
+            [First, First, Duplicate, Duplicate, First]
         );
     }
 
     #[test]
     fn a_claim_that_is_taken_back_makes_no_twin_and_the_others_stay() {
-        let claim = |payload, origin: &str| Claim { payload, origin: origin.into() };
-        let mut claims: Claims = [claim(1, "plugin"), claim(2, "plugin")].into_iter().collect();
+        let claim = |payload, origin: &str| SeenEvent { payload, origin: origin.into() };
+        let mut claims: SeenEvents = [claim(1, "plugin"), claim(2, "plugin")].into_iter().collect();
         claims.withdraw(&claim(1, "settings"));
         assert!(claims.holds(&claim(1, "plugin")), "another's claim");
         claims.withdraw(&claim(1, "plugin"));
         assert!(!claims.holds(&claim(1, "plugin")));
         assert!(claims.holds(&claim(2, "plugin")));
-        assert_eq!(claims.claim(claim(1, "settings")), Verdict::First, "it is processed again");
-        assert_eq!(claims.claim(claim(2, "settings")), Verdict::Twin);
+        assert_eq!(claims.note(claim(1, "settings")), Occurrence::First, "it is processed again");
+        assert_eq!(claims.note(claim(2, "settings")), Occurrence::Duplicate);
     }
 
     #[test]
     fn the_ring_forgets_the_oldest() {
-        let mut claims = Claims::default();
+        let mut claims = SeenEvents::default();
         for payload in 0..=RING as u64 {
-            claims.claim(Claim { payload, origin: "plugin".into() });
+            claims.note(SeenEvent { payload, origin: "plugin".into() });
         }
         assert_eq!(claims.iter().count(), RING);
-        let other = |payload| Claim { payload, origin: "settings".into() };
-        assert_eq!(claims.claim(other(1)), Verdict::Twin);
-        assert_eq!(claims.claim(other(0)), Verdict::First);
+        let other = |payload| SeenEvent { payload, origin: "settings".into() };
+        assert_eq!(claims.note(other(1)), Occurrence::Duplicate);
+        assert_eq!(claims.note(other(0)), Occurrence::First);
     }
 }

@@ -24,7 +24,7 @@ pub fn wake(paths: &StatePaths) -> Result<(), String> {
 
 /// Starts the notifier. It has a token, so it gets only the variables that it needs.
 pub fn start_notifier(arguments: &[&str]) -> io::Result<Child> {
-    let mut command = command("turnbridge-notify", arguments, Apart::InItsOwnGroup)?;
+    let mut command = command("turnbridge-notify", arguments, Detachment::InItsOwnGroup)?;
     command.env_clear();
     command.envs(for_the_notifier().filter_map(|name| Some((name, std::env::var_os(name)?))));
     command.envs(test_switch::variables());
@@ -33,7 +33,7 @@ pub fn start_notifier(arguments: &[&str]) -> io::Result<Child> {
 
 /// How the process is detached, so that a signal that ends this one does not end it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Apart {
+pub enum Detachment {
     /// This process puts it into a separate process group.
     InItsOwnGroup,
     /// It makes a separate session, which the leader of a group cannot do.
@@ -42,11 +42,11 @@ pub enum Apart {
 
 /// Starts a detached process without streams. Claude waits until no process holds the streams of
 /// its hook.
-pub fn start(name: &str, arguments: &[&str], apart: Apart) -> io::Result<Child> {
+pub fn start(name: &str, arguments: &[&str], apart: Detachment) -> io::Result<Child> {
     command(name, arguments, apart)?.spawn()
 }
 
-fn command(name: &str, arguments: &[&str], apart: Apart) -> io::Result<Command> {
+fn command(name: &str, arguments: &[&str], apart: Detachment) -> io::Result<Command> {
     let program = path_of(name).ok_or(io::ErrorKind::NotFound)?;
     let mut command = Command::new(program);
     command.args(arguments);
@@ -62,15 +62,15 @@ pub fn path_of(name: &str) -> Option<PathBuf> {
 }
 
 #[cfg(unix)]
-fn detach(command: &mut Command, apart: Apart) {
-    if apart == Apart::InItsOwnGroup {
+fn detach(command: &mut Command, apart: Detachment) {
+    if apart == Detachment::InItsOwnGroup {
         std::os::unix::process::CommandExt::process_group(command, 0);
     }
 }
 
 /// Windows has no sessions to make.
 #[cfg(windows)]
-fn detach(command: &mut Command, _apart: Apart) {
+fn detach(command: &mut Command, _apart: Detachment) {
     // CREATE_NO_WINDOW and CREATE_NEW_PROCESS_GROUP.
     std::os::windows::process::CommandExt::creation_flags(command, 0x0800_0200);
 }

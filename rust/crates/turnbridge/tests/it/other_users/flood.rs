@@ -11,8 +11,8 @@ use rustix::process::{Resource, getrlimit};
 use testkit::wait_until;
 
 use super::SetWhenDropped;
-use super::user::Stranger;
-use crate::board::site::{PATIENCE, Site};
+use super::user::OtherUser;
+use crate::board::site::{BoardSite, TIMEOUT};
 
 /// The number of idle connections; each is two rows and two open files.
 const MOST_IDLE: u64 = 6_000;
@@ -22,17 +22,17 @@ const THREADS: usize = 8;
 /// The limit of connections, which ends the flood also when the owner's requests hang.
 const MOST_CONNECTIONS_OF_THREAD: usize = 4_000;
 
-pub fn flood(site: &Site, stranger: &Stranger) {
-    let idle = stranger.act(|_| hold_idle());
+pub fn flood(site: &BoardSite, other_user: &OtherUser) {
+    let idle = other_user.act(|_| hold_idle());
     let (is_over, made) = (AtomicBool::new(false), AtomicUsize::new(0));
     thread::scope(|scope| {
         for _ in 0..THREADS {
-            scope.spawn(|| stranger.act(|_| connect_in_a_loop(site.port, &is_over, &made)));
+            scope.spawn(|| other_user.act(|_| connect_in_a_loop(site.port, &is_over, &made)));
         }
         // Ends the flood also when this panics.
         let _over = SetWhenDropped(&is_over);
         let has_begun = || (made.load(Ordering::SeqCst) > THREADS * 10).then_some(());
-        wait_until(PATIENCE, "the flood", has_begun);
+        wait_until(TIMEOUT, "the flood", has_begun);
         for _ in 0..20 {
             assert_eq!(site.get("/api/sessions").status, 200);
         }

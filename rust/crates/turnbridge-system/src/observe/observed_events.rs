@@ -11,15 +11,15 @@ use std::path::{Path, PathBuf};
 
 use turnbridge_core::agents::agent_differences::LifeSign;
 use turnbridge_core::agents::claude::claude_process_wire::{
-    Observation, observe_claude_process, shows_something_else,
+    ProcessObservation, observe_claude_process, shows_something_else,
 };
 use turnbridge_core::agents::claude::transcript_wire::last_interruption;
 use turnbridge_core::ids::SessionKey;
 use turnbridge_core::session::advance::advance;
-use turnbridge_core::session::event::{Event, EventKind, Facts};
+use turnbridge_core::session::event::{Event, EventFacts, EventKind};
 use turnbridge_core::session::{Run, Session, State};
 use turnbridge_core::timestamp::Timestamp;
-use turnbridge_store::foreign::codex_lock::{self, Writer};
+use turnbridge_store::foreign::codex_lock::{self, ThreadWriter};
 use turnbridge_store::foreign::codex_rollouts;
 use turnbridge_store::process::{Liveness, liveness};
 
@@ -29,10 +29,14 @@ const TAIL: u64 = 64 << 10;
 
 /// Returns the current session: the state in its file, and the later changes without a hook.
 /// `config_dir` is Claude's folder for runs that were started without `CLAUDE_CONFIG_DIR`.
-pub fn with_signals(mut session: Session, config_dir: Option<&Path>, now: Timestamp) -> Session {
+pub fn with_observed_events(
+    mut session: Session,
+    config_dir: Option<&Path>,
+    now: Timestamp,
+) -> Session {
     // One may follow from another: after Esc, a prompt that was typed before begins a turn.
     for _ in 0..2 {
-        let events = signals(&session, config_dir, now);
+        let events = observed_events(&session, config_dir, now);
         if events.is_empty() {
             break;
         }
@@ -41,7 +45,7 @@ pub fn with_signals(mut session: Session, config_dir: Option<&Path>, now: Timest
     session
 }
 
-pub fn signals(session: &Session, config_dir: Option<&Path>, now: Timestamp) -> Vec<Event> {
+pub fn observed_events(session: &Session, config_dir: Option<&Path>, now: Timestamp) -> Vec<Event> {
     let signal = |run: &Run| {
         let (kind, at) = signal_of(session, run, config_dir, now)?;
         Some(event(session, run, kind, at))
@@ -72,10 +76,10 @@ fn claude_signal(
         return Some((EventKind::ProcessGone, run.last_at));
     }
     match observe_claude_process(&note_of(run, config_dir), &session.key.id, run, now) {
-        Observation::Happened(kind, at) => Some((kind, at)),
+        ProcessObservation::Happened(kind, at) => Some((kind, at)),
         // There is no note, or it is about something else: a settings panel is open.
-        Observation::Nothing if !is_busy(run) => None,
-        Observation::Nothing => {
+        ProcessObservation::Nothing if !is_busy(run) => None,
+        ProcessObservation::Nothing => {
             let tail = read_tail(Path::new(session.transcript_path.as_deref()?))?;
             let at = last_interruption(&tail).filter(|at| *at > run.last_at)?;
             Some((EventKind::Interrupted, at))
@@ -110,9 +114,9 @@ fn codex_signal(session: &Session, run: &Run) -> Option<(EventKind, Timestamp)> 
     }
     let home = codex_rollouts::home_of(rollout)?;
     let is_gone = match codex_lock::writer(&home, session.key.id.as_str()) {
-        Writer::Free => true,
-        Writer::Held => is_left(rollout, session, run),
-        Writer::Unknown => false,
+        ThreadWriter::Free => true,
+        ThreadWriter::Held => is_left(rollout, session, run),
+        ThreadWriter::Unknown => false,
     };
     is_gone.then_some((EventKind::ProcessGone, run.last_at))
 }
@@ -158,7 +162,7 @@ fn event(session: &Session, run: &Run, kind: EventKind, at: Timestamp) -> Event 
         process: run.process,
         name: name.to_owned(),
         agent_id: None,
-        facts: Facts::default(),
+        facts: EventFacts::default(),
         host: None,
         kind,
     }

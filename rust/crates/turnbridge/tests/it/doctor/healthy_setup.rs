@@ -29,53 +29,53 @@ const PROGRAMS: [(&str, &str); 4] = [
     ("turnbridge-notify", env!("CARGO_BIN_EXE_turnbridge-notify")),
 ];
 
-pub struct Clinic {
+pub struct HealthySetup {
     pub world: World,
     pub slack: SlackApi,
 }
 
 /// The output of `doctor --json`, checked against its schema.
-pub struct Report(pub Value);
+pub struct DoctorReport(pub Value);
 
-impl Clinic {
-    pub fn new() -> Clinic {
-        Clinic::with_config(CONFIG)
+impl HealthySetup {
+    pub fn new() -> HealthySetup {
+        HealthySetup::with_config(CONFIG)
     }
 
     /// Creates a set-up with replies, which need a daemon. It runs none.
-    pub fn with_replies() -> Clinic {
-        Clinic::with_config(&format!("{CONFIG}[features]\nreply_resume = true\n"))
+    pub fn with_replies() -> HealthySetup {
+        HealthySetup::with_config(&format!("{CONFIG}[features]\nreply_resume = true\n"))
     }
 
-    fn with_config(config: &str) -> Clinic {
+    fn with_config(config: &str) -> HealthySetup {
         let slack = SlackApi::start(SlackSetup::default());
         let world = World::new()
             .with("TURNBRIDGE_SLACK_API_URL", &slack.base_url())
-            .with("TURNBRIDGE_SLACK_HASTE", "20");
+            .with("TURNBRIDGE_SLACK_TIME_SCALE", "20");
         let bin = world.hermetic.root().join("bin");
         let world = world.with("PATH", bin.to_str().unwrap());
         world.configure(config);
-        let clinic = Clinic { world, slack };
-        clinic.stand_in("claude", "echo '2.1.197 (Claude Code)'");
-        clinic.stand_in("codex", "echo 'codex-cli 0.166.0'");
+        let healthy = HealthySetup { world, slack };
+        healthy.stand_in("claude", "echo '2.1.197 (Claude Code)'");
+        healthy.stand_in("codex", "echo 'codex-cli 0.166.0'");
         // The preferred engine of Linux, and that of macOS.
-        clinic.stand_in("spd-say", "exit 0");
-        clinic.stand_in("say", "exit 0");
-        fs::create_dir(clinic.programs()).unwrap();
+        healthy.stand_in("spd-say", "exit 0");
+        healthy.stand_in("say", "exit 0");
+        fs::create_dir(healthy.programs()).unwrap();
         for (name, original) in PROGRAMS {
-            let copy = clinic.programs().join(name);
+            let copy = healthy.programs().join(name);
             // A link is faster, but impossible across disks.
             if fs::hard_link(original, &copy).is_err() {
                 fs::copy(original, &copy).unwrap();
             }
         }
-        clinic.turnbridge(&["hooks", "apply", "--yes"]);
-        clinic.turnbridge(&["codex", "notify", "apply", "--yes"]);
+        healthy.turnbridge(&["hooks", "apply", "--yes"]);
+        healthy.turnbridge(&["codex", "notify", "apply", "--yes"]);
         let prompt = payload("UserPromptSubmit", json!({"prompt": "fix it"}));
-        let mut hook = clinic.command("turnbridge-status");
+        let mut hook = healthy.command("turnbridge-status");
         hook.args(["--origin", "settings"]);
         assert_silent_success(&feed(hook, prompt.to_string().as_bytes()));
-        clinic
+        healthy
     }
 
     /// Returns the folder of the installed executables.
@@ -159,7 +159,7 @@ impl Clinic {
     }
 
     #[track_caller]
-    pub fn report(&self, options: &[&str]) -> Report {
+    pub fn report(&self, options: &[&str]) -> DoctorReport {
         report_of(self.command("turnbridge").args(["doctor", "--json"]).args(options))
     }
 
@@ -201,14 +201,14 @@ impl Clinic {
     }
 }
 
-impl Drop for Clinic {
+impl Drop for HealthySetup {
     fn drop(&mut self) {
         // Ends a daemon that the test has started.
         let _ = self.run(&["daemon", "stop"]);
     }
 }
 
-impl Report {
+impl DoctorReport {
     pub fn findings(&self) -> &[Value] {
         self.0["findings"].as_array().unwrap()
     }
@@ -228,7 +228,7 @@ impl Report {
 /// Checks the common rules of reports: the schema, the exit status, and that each finding is
 /// documented.
 #[track_caller]
-pub fn report_of(command: &mut Command) -> Report {
+pub fn report_of(command: &mut Command) -> DoctorReport {
     let output = command.output().unwrap();
     let text = String::from_utf8(output.stdout.clone()).unwrap();
     let report: Value = serde_json::from_str(&text).unwrap_or_else(|_| panic!("{output:?}"));
@@ -243,7 +243,7 @@ pub fn report_of(command: &mut Command) -> Report {
     for token in ["loopback-bot", "loopback-app"] {
         assert!(!text.contains(token), "{text}");
     }
-    let report = Report(report);
+    let report = DoctorReport(report);
     for id in report.problems() {
         let documented = include_str!("../../../../../../docs/doctor.md");
         assert!(documented.contains(&format!("`{id}`")), "docs/doctor.md lacks `{id}`");

@@ -9,15 +9,15 @@ use std::thread;
 use rustix::process::{Gid, Uid};
 use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 
-pub struct Stranger {
+pub struct OtherUser {
     pub user: u32,
     home: PathBuf,
 }
 
-impl Stranger {
+impl OtherUser {
     /// Creates the user and its home below `folder`. Returns `None`, and reports it, if this
     /// process is not root.
-    pub fn make(folder: &Path) -> Option<Stranger> {
+    pub fn make(folder: &Path) -> Option<OtherUser> {
         if !rustix::process::geteuid().is_root() {
             testkit::skipped("only root can become another user");
             return None;
@@ -30,11 +30,11 @@ impl Stranger {
         let home = folder.join("stranger");
         fs::create_dir(&home).unwrap();
         chown(&home, Some(user), Some(user)).unwrap();
-        Some(Stranger { user, home })
+        Some(OtherUser { user, home })
     }
 
     /// Runs `act` in a thread of this user, without any rights of root.
-    pub fn act<T: Send>(&self, act: impl FnOnce(&Stranger) -> T + Send) -> T {
+    pub fn act<T: Send>(&self, act: impl FnOnce(&OtherUser) -> T + Send) -> T {
         thread::scope(|scope| {
             let acting = scope.spawn(|| {
                 let (user, group) = (Uid::from_raw(self.user), Gid::from_raw(self.user));
@@ -81,7 +81,7 @@ impl Stranger {
 }
 
 /// Also runs after a failed test.
-impl Drop for Stranger {
+impl Drop for OtherUser {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.home);
     }

@@ -6,23 +6,23 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 use turnbridge_core::replies::reply_wire::{Reported, read_event};
-use turnbridge_core::slack::reply_check::{Checked, Drop, check_message, check_reply};
+use turnbridge_core::slack::reply_check::{Checked, DropReason, check_message, check_reply};
 use turnbridge_slack::{Accept, Envelope};
 use turnbridge_store::clock;
-use turnbridge_store::log::Field;
+use turnbridge_store::log::LogValue;
 use turnbridge_store::state::heard;
 
-use super::asker::Order;
+use super::asker::AskerCommand;
 use super::hearing::Hearing;
 
 #[derive(Clone)]
-pub struct Ears {
+pub struct SlackIntake {
     pub hearing: Arc<Hearing>,
-    pub asker: Sender<Order>,
+    pub asker: Sender<AskerCommand>,
 }
 
-impl Ears {
-    pub fn take(&self, envelope: &Envelope<'_>) -> Accept {
+impl SlackIntake {
+    pub fn receive(&self, envelope: &Envelope<'_>) -> Accept {
         if envelope.kind != "events_api" {
             let fields =
                 [("envelope", envelope.id.clone().into()), ("type", envelope.kind.clone().into())];
@@ -37,7 +37,7 @@ impl Ears {
         self.keep(read_event(envelope.payload.as_bytes()), &mut fields)
     }
 
-    fn keep(&self, reported: Option<Reported>, fields: &mut Vec<(&str, Field)>) -> Accept {
+    fn keep(&self, reported: Option<Reported>, fields: &mut Vec<(&str, LogValue)>) -> Accept {
         if let Some(reported) = &reported {
             describe(reported, fields);
         }
@@ -62,7 +62,7 @@ impl Ears {
             let checked = check_reply(reported.clone(), owner, &routes);
             if let Checked::Accepted { reply, route } = checked {
                 fields.push(("outcome", "accepted".into()));
-                return match self.hearing.take(reply, Some(&route), fields) {
+                return match self.hearing.keep_reply(reply, Some(&route), fields) {
                     Ok(()) => Accept::Kept,
                     Err(error) => self.not_kept(fields, &format!("inbox: {error}")),
                 };
@@ -72,7 +72,7 @@ impl Ears {
         match heard::keep(&self.hearing.paths, &reply.id, &reported, clock::now()) {
             Ok(()) => {
                 self.hearing.log.info("message stored until its thread is known", fields);
-                let _ = self.asker.send(Order::Judge);
+                let _ = self.asker.send(AskerCommand::Judge);
                 Accept::Kept
             }
             Err(error) => self.not_kept(fields, &format!("heard: {error}")),
@@ -81,17 +81,17 @@ impl Ears {
 
     /// Requests a look if the app's own post has no route here. Such a parent may be another
     /// machine's, and Slack may deliver this machine's replies to that machine's socket.
-    fn note_echo(&self, drop: Drop, reported: Option<&Reported>) {
-        let parent = reported.filter(|it| drop == Drop::Bot && it.thread_ts.is_none());
+    fn note_echo(&self, drop: DropReason, reported: Option<&Reported>) {
+        let parent = reported.filter(|it| drop == DropReason::Bot && it.thread_ts.is_none());
         let Some(ts) = parent.and_then(|parent| parent.ts.as_ref()) else { return };
         let routes = self.hearing.routes.get(&self.hearing.paths).unwrap_or_default();
         if !routes.iter().any(|route| route.thread_ts == *ts) {
-            let _ = self.asker.send(Order::LookNow);
+            let _ = self.asker.send(AskerCommand::LookNow);
         }
     }
 
     /// Logs the failure. Slack sends the message again, and the asker fetches it too.
-    fn not_kept(&self, fields: &[(&str, Field)], error: &str) -> Accept {
+    fn not_kept(&self, fields: &[(&str, LogValue)], error: &str) -> Accept {
         let mut fields = fields.to_vec();
         fields.push(("error", error.into()));
         self.hearing.log.error("could not store a message; Slack will send it again", &fields);
@@ -100,7 +100,7 @@ impl Ears {
 }
 
 /// Adds log fields that describe the message without its text.
-pub fn describe(reported: &Reported, fields: &mut Vec<(&str, Field)>) {
+pub fn describe(reported: &Reported, fields: &mut Vec<(&str, LogValue)>) {
     let text = |value: &Option<String>| value.clone().unwrap_or_default().into();
     fields.push(("channel", text(&reported.channel)));
     fields.push(("thread_ts", text(&reported.thread_ts)));
