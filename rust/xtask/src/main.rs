@@ -1,5 +1,5 @@
 //! The workspace's development commands: `cargo xtask tidy`, `cargo xtask manifests`, `cargo xtask
-//! bench`, `cargo xtask mutants`.
+//! bench`, `cargo xtask mutants`, `cargo xtask words`.
 
 #[cfg(unix)]
 mod bench;
@@ -10,6 +10,7 @@ mod manifests;
 mod metadata;
 mod mutants;
 mod tidy;
+mod words;
 
 use std::process::ExitCode;
 
@@ -22,6 +23,7 @@ Commands:
   tidy                         check the dependency rules, the purity of the core, and what is written down twice
   manifests                    write hooks/ anew from the table of hook events, and packaging/archive/ from all manifests
   mutants [--shard K/N]        plant faults and name those that no test notices; see `mutants --help`
+  words FOLDER...              the words of our comments that the code of others does not use; see `words --help`
   bench hooks [--against BIN] [--runs N]
                                what a hook costs, against `/bin/true`, a shell script and another build
   bench dispatcher [--runs N]  what the script before the marketplace's executables adds to a hook
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(),
         ["manifests"] => manifests::run(),
         ["mutants", options @ ..] => mutants::run(options),
+        ["words", options @ ..] => words::run(options),
         ["bench", "hooks", options @ ..] => bench::hooks(options),
         ["bench", "dispatcher", options @ ..] => bench::dispatcher(options),
         ["bench", "slack", options @ ..] => bench::slack(options),
