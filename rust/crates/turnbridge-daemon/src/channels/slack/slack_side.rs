@@ -426,12 +426,12 @@ mod tests {
         assert_eq!(api.calls_of("apps.connections.open").len(), 1);
         retry_after(&mut slack, 2);
         retry_after(&mut slack, 1);
-        api.wait_for_calls("apps.connections.open", 2, PATIENCE);
+        api.wait_for_calls("apps.connections.open", 2, TIMEOUT);
         slack.take_reports(&log);
         assert_eq!(slack.status().listener, refused);
 
         api.change(|setup| setup.app_token = "xapp-wrong".to_owned());
-        testkit::wait_until(PATIENCE, "the connection", || {
+        testkit::wait_until(TIMEOUT, "the connection", || {
             retry_after(&mut slack, 6);
             slack.take_reports(&log);
             matches!(slack.status().listener, ListenerStatus::Connected { .. }).then_some(())
