@@ -9,7 +9,7 @@ use crate::doctor::{self, Network};
 use crate::failure::SilentFailure;
 use crate::output;
 
-/// Find out what does not work, why that matters, and what mends it
+/// Find out what does not work, why that matters, and what fixes it
 ///
 /// Changes nothing without `--fix`. Posts nothing to Slack.
 #[derive(Debug, Args)]
@@ -18,7 +18,7 @@ pub struct DoctorArgs {
     /// Print JSON (docs/schemas/doctor.schema.json)
     #[arg(long)]
     json: bool,
-    /// Mend what is ours and safe to mend: file modes, outdated registrations, a daemon that does
+    /// Fix what is ours and safe to fix: file modes, outdated registrations, a daemon that does
     /// not run, notices that were given up; then look again
     #[arg(long)]
     fix: bool,
