@@ -1,4 +1,5 @@
-//! The user documents of this repository: the Markdown files at its top and in docs/.
+//! Reads the Markdown files at the top of this repository, in docs/ and in docs/decisions/, and
+//! splits them into prose and code blocks. Also finds the repository's folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};

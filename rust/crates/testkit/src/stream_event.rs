@@ -1,4 +1,5 @@
-//! The common parts of both model APIs' streams: an event, a position to pause, and ids.
+//! Helpers for the event streams of both model APIs: a mark on the first text, after which a reply
+//! may pause; splitting a text into pieces; unique ids.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,7 +1,7 @@
-//! Changes values of `config.toml`, or adds to one list in it. Every other byte stays: comments,
-//! order, line ends.
+//! Edits `config.toml`: sets or removes values, and appends to a list. The other lines keep their
+//! text, order and line ends.
 //!
-//! The file belongs to the user. A file that cannot be read is refused, never replaced.
+//! The file belongs to the user. A file that cannot be read or parsed is never changed.
 
 use std::fs;
 use std::path::{Path, PathBuf};

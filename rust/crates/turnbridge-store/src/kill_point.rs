@@ -1,4 +1,5 @@
-//! The places at which a test may kill the process, to check the files that such a kill leaves.
+//! Kills this process at a named place if a test's switch names it, so that the test can check the
+//! files that a crash leaves. Builds that ship have no such switch.
 
 use crate::test_switch::{self, TestSwitch};
 

@@ -1,5 +1,5 @@
-//! Compares the code map in docs/ARCHITECTURE.md with the tree: every folder directly below a
-//! crate's `src` has its line, and every line names an existing folder.
+//! Compares the code map in docs/ARCHITECTURE.md with the tree: every folder directly below the
+//! `src` of a `turnbridge*` crate has a line, and every line names an existing folder.
 
 use std::collections::BTreeSet;
 use std::fs;

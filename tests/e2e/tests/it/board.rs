@@ -1,5 +1,5 @@
-//! The board in a real browser: sessions of the real agents appear, and replies typed there become
-//! their next prompt, without Slack (X36).
+//! Tests the board in a real browser, without Slack (X36). Some tests run the real agents and type
+//! replies; the others call the hooks themselves and check layout, settings and errors.
 
 use std::fs;
 use std::path::Path;

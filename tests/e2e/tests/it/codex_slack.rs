@@ -1,5 +1,5 @@
-//! Turns of the real codex as threads in a loopback Slack: by `notify =` in Codex's settings, by
-//! the plugin's hooks, and by both.
+//! Tests that turns of the real Codex become threads in a loopback Slack: by `notify =` in Codex's
+//! settings alone, and together with the plugin's hooks.
 
 use std::fs;
 

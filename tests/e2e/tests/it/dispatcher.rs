@@ -1,5 +1,6 @@
-//! `packaging/dispatch`, which precedes every executable of the marketplace's tree: it selects the
-//! right one at minimal cost, and does no harm where there is none.
+//! Tests the script `packaging/dispatch`, which is installed under the name of every executable and
+//! starts the one for this machine. It runs `uname` only if nothing cheaper identifies the machine.
+//! Without an executable, hooks are silent except for one message when a session starts.
 
 use std::fs;
 use std::io::Write;

@@ -1,4 +1,5 @@
-//! The real claude in an untrusted folder whose settings try to get the user's tokens.
+//! Tests the real Claude in an untrusted project: its settings get no token, prompt or state file,
+//! and an MCP server with the name of the plugin's is not called without asking.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! The plugin as users get it: installed from the marketplace's tree, loaded from a release
-//! archive, and on a machine without executables for it.
+//! Tests the packaged plugin with the real agents: installed from a marketplace, loaded from a
+//! release archive, and packaged without an executable for this machine.
 
 use std::ffi::OsStr;
 use std::fs;

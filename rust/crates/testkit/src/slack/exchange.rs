@@ -1,5 +1,5 @@
-//! One request and its result: by the faults the method runs or not, and its response arrives or
-//! not. `server.rs` handles the bytes.
+//! Handles one request to the Web API and records the call. The fault of the call decides whether
+//! the method runs and which response the client gets. `server.rs` reads and writes the bytes.
 
 use std::time::SystemTime;
 

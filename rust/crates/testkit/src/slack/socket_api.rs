@@ -1,4 +1,5 @@
-//! The test interface of Socket Mode: users' messages, broken sockets, and the records.
+//! Adds the methods by which tests control Socket Mode: they send messages as users, break sockets,
+//! and return what the server recorded.
 
 use std::time::{Duration, Instant};
 

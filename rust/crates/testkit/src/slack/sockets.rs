@@ -1,6 +1,6 @@
-//! The sockets of Socket Mode: the connected ones, what each was sent, and the clients' violations.
-//! One thread, here, writes to all of them, in order; each has its own reader
-//! (`socket_session.rs`).
+//! Keeps the state of the Socket Mode sockets, their queue of frames, and the clients' violations.
+//! One thread here writes events, pings and `disconnect`; `socket_session.rs` sends `hello` and
+//! reads.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;

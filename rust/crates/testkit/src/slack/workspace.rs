@@ -1,5 +1,6 @@
-//! Slack's stored data: direct messages with the app and their content. The rules are in
-//! `methods.rs` and beside it; this is only the store.
+//! Stores the state of the loopback Slack: direct messages and their content, the rate limit's
+//! buckets, socket tickets, and events to send. The rules of each method are in `methods.rs` and
+//! the modules beside it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};

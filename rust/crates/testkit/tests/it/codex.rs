@@ -1,6 +1,6 @@
-//! The real Codex against the loopback Responses API: what each accepts of the other, and the
-//! records of a turn that Turnbridge reads. No request may leave the machine, so every test finally
-//! checks the refused ones.
+//! Tests the real Codex against the loopback Responses API: requests, replies, and the rollout that
+//! Turnbridge reads. No request may leave the machine, so every test finally checks the list of
+//! requests that the loopback server refused.
 
 use std::fs;
 use std::path::{Path, PathBuf};

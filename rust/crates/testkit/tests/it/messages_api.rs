@@ -1,5 +1,5 @@
-//! Scripts, streams and failures of the loopback model API. Raw sockets on purpose: a client
-//! library would hide keep-alive and the bytes between two events.
+//! Tests the loopback Anthropic Messages API: scripted replies, streams, errors and delays. It uses
+//! raw sockets, because a client library would hide keep-alive and the pause between two events.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

@@ -1,4 +1,5 @@
-//! The returned messages, their order and pages.
+//! Tests `conversations.history` and `conversations.replies` of the loopback Slack: order, pages,
+//! time limits, metadata and errors.
 
 use serde_json::{Value, json};
 use testkit::{SlackApi, SlackSetup};

@@ -1,3 +1,5 @@
+//! Tests the edits of `notify` in Codex's `config.toml`, with recorded cases and generated files.
+
 #[path = "../../../testkit/src/case_folder.rs"]
 mod case_folder;
 

@@ -1,5 +1,5 @@
-//! "Go to terminal": if no pane is known and none can be opened, it returns a command for the user, or
-//! none while an agent has the session open that may not be open twice.
+//! "Go to terminal": if no pane is known and none can be opened, it returns a command for the user.
+//! It returns none while an agent has a session open that may not be open twice.
 
 use serde_json::{Value, json};
 use turnbridge_core::ids::SessionKey;

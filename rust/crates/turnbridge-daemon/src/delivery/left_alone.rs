@@ -1,5 +1,6 @@
-//! Logs the files of the outbox that this version leaves alone: those of a newer version, and progress that
-//! cannot be read. Each is logged once by a process, and an outbox that has not changed is not read again.
+//! Logs the files of the outbox that this version leaves alone: those of a newer version, and
+//! progress that cannot be read. A process logs each once, and does not read an outbox again that
+//! has not changed.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,4 +1,4 @@
-//! The gate's past decisions, from its log.
+//! Reads the Stop gate's last decisions about the sessions of one folder from `hooks.log`.
 
 use std::fmt;
 use std::fs;

@@ -1,4 +1,4 @@
-//! `turnbridge logs`: prints the logs for users.
+//! `turnbridge logs`: prints the last lines of the logs, and with `--follow` each new line.
 
 use std::io::Write;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! The commands, one file each.
+//! Defines the command line of `turnbridge` and runs the chosen command. Each command has its own
+//! module; `place` is a shared option, `documented` a test of the command lines in the documents.
 
 pub mod board;
 pub mod codex;

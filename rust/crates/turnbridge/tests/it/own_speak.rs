@@ -1,4 +1,5 @@
-//! The calls that the agent may make without asking: the calling plugin's speak, and no other.
+//! Tests that the PreToolUse hook approves only one tool call without asking the user: `speak` of
+//! the plugin that registered the hook.
 
 use std::fs;
 use std::path::{Path, PathBuf};

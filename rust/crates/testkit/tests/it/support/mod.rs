@@ -1,3 +1,3 @@
-//! The support of these tests.
+//! Helpers of the testkit's integration tests: the client of the loopback Slack's Web API.
 
 pub mod slack_client;

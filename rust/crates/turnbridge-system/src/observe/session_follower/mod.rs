@@ -185,7 +185,7 @@ impl SessionFollower {
         };
     }
 
-    /// Returns the highest pulse of all sessions.
+    /// Returns how often the sessions need a check: more often while one works, never without any.
     pub fn pulse(&self, now: Timestamp) -> ObservedPace {
         let is_lively = |known: &FollowedSession| known.is_busy() || now <= known.restless_until;
         match () {
