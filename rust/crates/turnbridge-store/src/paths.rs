@@ -94,7 +94,7 @@ impl StatePaths {
         self.state.join("daemon.lock")
     }
 
-    /// The `notify` program that Codex had before Turnbridge; see `codex_chain`.
+    /// The `notify` program that Codex had before Turnbridge; see `foreign::previous_notify`.
     pub fn previous_notify(&self) -> PathBuf {
         self.state.join("codex-notify.json")
     }

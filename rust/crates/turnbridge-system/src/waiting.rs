@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use turnbridge_core::version_wire::NEWER;
 use turnbridge_store::clock;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::inbox::{self, Dropped};
@@ -23,17 +24,18 @@ pub fn find_notice(paths: &StatePaths, id: &str) -> Result<OutboxEntry> {
     })
 }
 
-/// Returns the one id that begins so. What a newer version has written is not found: it is left as it is.
+/// Returns the one id that begins so. A notice that a newer version has written is left as it is.
 pub fn find_notice_id(paths: &StatePaths, id: &str) -> Result<String> {
     let folder = paths.outbox_dir();
     let mut found =
         outbox::ids(paths).with_context(|| format!("could not read `{}`", folder.display()))?;
     let newer = newer_files::find_in(&folder);
-    found.retain(|known| {
-        (known.starts_with(id) || tail(known).starts_with(id))
-            && !newer.iter().any(|path| is_file_of(path, known))
-    });
+    found.retain(|known| known.starts_with(id) || tail(known).starts_with(id));
     match found.len() {
+        1 if newer.iter().any(|path| is_file_of(path, &found[0])) => {
+            let text = format!("the notice `{}` was {NEWER}", found[0]);
+            Err(hinted(text, "`turnbridge doctor` says which version is needed"))
+        }
         1 => Ok(found.remove(0)),
         0 => Err(hinted(format!("no notice `{id}`"), "`turnbridge outbox` lists them")),
         _ => Err(hinted(format!("several notices begin with `{id}`"), "give more of the id")),

@@ -41,7 +41,7 @@ impl FileLock {
     pub fn try_acquire(path: &Path) -> io::Result<Option<FileLock>> {
         let file = open(path)?;
         let locked = try_lock(&file)? && is_still_at(&file, path);
-        Ok(locked.then_some(FileLock { file }))
+        Ok(locked.then(|| FileLock { file }))
     }
 }
 

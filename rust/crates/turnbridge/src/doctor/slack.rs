@@ -67,7 +67,7 @@ pub fn check(context: &CheckContext) -> Vec<Finding> {
     match api {
         Ok(api) => findings(&ask(context, slack, Arc::new(api))),
         Err(error) => {
-            let why = "could not deliver notices";
+            let why = "notices cannot be delivered";
             let fix = "look at `slack.api_url` in config.toml, and at `SSL_CERT_FILE`";
             vec![Finding::error(
                 Area::Slack,

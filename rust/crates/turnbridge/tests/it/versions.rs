@@ -133,7 +133,7 @@ fn a_notice_and_a_reply_of_a_newer_version_wait_for_it() {
     let begun_path = world.keep("outbox/n2.json", begun);
     world.keep("outbox/n2.slack.progress", r#"{"version":2}"#);
     for id in ["n1", "n2"] {
-        assert!(world.fails(&["outbox", "drop", id]).contains("no notice"));
+        assert!(world.fails(&["outbox", "drop", id]).contains("newer version"));
     }
     assert_text(&begun_path, begun);
     assert_text(&notice_path, notice);

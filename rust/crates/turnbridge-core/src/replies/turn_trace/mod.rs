@@ -214,7 +214,8 @@ pub fn in_rollout(tail: &[u8], prompt: &str, through: PromptRoute, since: Timest
     trace
 }
 
-/// The turns with this prompt that `codex queue` has started since, in their order.
+/// Returns the turns with this prompt that `codex queue` has started since, in their order. A turn whose
+/// record does not say what started it is none of them: a person may have typed the same words.
 pub fn queued_turns(tail: &[u8], prompt: &str, since: Timestamp) -> Vec<TurnTrace> {
     let mut turns = Vec::new();
     let mut trigger = None;
@@ -228,9 +229,8 @@ pub fn queued_turns(tail: &[u8], prompt: &str, since: Timestamp) -> Vec<TurnTrac
                 TurnTrace::Left
             }
             RolloutRecord::UserText { text, .. } => {
-                let is_its_prompt = is_since
-                    && is_same(&text, prompt)
-                    && PromptRoute::Queue.may_start(trigger.as_deref());
+                let is_its_prompt =
+                    is_since && is_same(&text, prompt) && trigger.as_deref() == Some("queue");
                 if is_its_prompt && !is_own {
                     turns.push(TurnTrace::Open);
                     is_own = true;

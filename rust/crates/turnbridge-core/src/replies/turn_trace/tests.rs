@@ -192,7 +192,8 @@ fn each_turn_that_the_queue_has_started_with_a_prompt_counts_once() {
         format!("{}\n", json!({"timestamp": at, "type": "event_msg", "payload": payload}))
     };
     let turn = |at: &str, trigger: &str, text: &str, end: Option<&str>| {
-        let attribution = json!({"turn_trigger": trigger});
+        // A record of an older Codex does not say what started the turn.
+        let attribution = (!trigger.is_empty()).then(|| json!({"turn_trigger": trigger}));
         let item = json!({"type": "UserMessage", "content": [{"text": text}]});
         let started = json!({"type": "task_started", "turn_attribution": attribution});
         let said = json!({"type": "item_completed", "item": item});
@@ -202,6 +203,7 @@ fn each_turn_that_the_queue_has_started_with_a_prompt_counts_once() {
     let records = [
         turn(BEFORE, "queue", "go on", Some("task_complete")),
         turn(AFTER, "user", "go on", Some("task_complete")),
+        turn(AFTER, "", "go on", Some("task_complete")),
         turn(AFTER, "queue", "go on", Some("task_complete")),
         turn(AFTER, "queue", "other", Some("turn_aborted")),
         turn(AFTER, "queue", "go on", Some("turn_aborted")),

@@ -15,7 +15,7 @@ pub struct PendingTurn {
     pub writer: ProcessKey,
     /// The agent's process.
     pub agent: ProcessKey,
-    /// The hash of the payload; `origin` is the registration that received it: see `claim`.
+    /// The hash of the payload; `origin` is the registration that received it: see `duplicate_events`.
     pub payload: u64,
     pub origin: String,
     /// The event's name.

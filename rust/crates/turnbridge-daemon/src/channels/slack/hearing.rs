@@ -1,4 +1,4 @@
-//! The state shared by the two receivers of replies: the socket's thread (`ears`) and the thread
+//! The state shared by the two receivers of replies: the socket's thread (`slack_intake`) and the thread
 //! that queries Slack (`asker`). Both put each reply into the inbox here.
 
 use std::io;

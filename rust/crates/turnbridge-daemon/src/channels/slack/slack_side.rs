@@ -172,9 +172,7 @@ impl SlackSide {
         if let Some((wanted, app_token)) = self.unopened.take() {
             self.open(wanted, app_token, log);
         }
-        let is_refused = matches!(self.status, ListenerStatus::Refused { .. });
-        let refusal = self.refusal.as_mut().filter(|_| is_refused);
-        if let (Some(open), Some(refusal)) = (&self.open, refusal)
+        if let (Some(open), Some(refusal)) = (&self.open, self.refusal.as_mut())
             && now.saturating_duration_since(refusal.tried_at) >= REFUSED_PAUSE
         {
             refusal.tried_at = now;
@@ -260,7 +258,10 @@ impl SlackSide {
             }
             SocketEvent::Lost { reason } => {
                 log.info("connection to Slack lost", &[("reason", reason.to_string().into())]);
-                self.status = ListenerStatus::Connecting;
+                // A refused successor of this connection plans no other one.
+                if self.refusal.is_none() {
+                    self.status = ListenerStatus::Connecting;
+                }
             }
             SocketEvent::Retrying { error, after } => {
                 let fields = [
@@ -362,7 +363,7 @@ mod tests {
     use super::*;
     use testkit::slack::{SlackApi, SlackSetup};
     use turnbridge_config::Features;
-    use turnbridge_slack::TokenKind;
+    use turnbridge_slack::{SocketLoss, TokenKind};
 
     const TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -424,6 +425,10 @@ mod tests {
         };
         retry_after(&mut slack, 4);
         assert_eq!(api.calls_of("apps.connections.open").len(), 1);
+        // The connection that the refused one was to replace ends now.
+        let reason = SocketLoss::Closed { code: None };
+        slack.take_socket_event(SocketEvent::Lost { reason }, &log);
+        assert_eq!(slack.status().listener, refused);
         retry_after(&mut slack, 2);
         retry_after(&mut slack, 1);
         api.wait_for_calls("apps.connections.open", 2, TIMEOUT);
@@ -437,7 +442,7 @@ mod tests {
             matches!(slack.status().listener, ListenerStatus::Connected { .. }).then_some(())
         });
         let told = std::fs::read_to_string(paths.daemon_log()).unwrap();
-        assert_eq!(told.matches("Slack has refused the connection").count(), 1, "{told}");
+        assert_eq!(told.matches("Slack refused the connection").count(), 1, "{told}");
         slack.stop("the test ends");
     }
 }

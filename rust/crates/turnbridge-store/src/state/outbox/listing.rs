@@ -112,13 +112,19 @@ pub fn unreadable(paths: &StatePaths) -> io::Result<Vec<PathBuf>> {
     for file in files {
         let path = file?.path();
         if path.extension().is_some_and(|extension| extension == "json") {
-            let bytes = read_own(&path).unwrap_or_default();
+            let bytes = match read_own(&path) {
+                Some(bytes) => bytes,
+                // A delivery has ended meanwhile.
+                None if !path.exists() => continue,
+                None => Vec::new(),
+            };
             let is_of_its_id = |notice: &Notice| path.file_stem() == Some(notice.id.as_ref());
             if !read_notice(&bytes).as_ref().is_some_and(is_of_its_id) && !is_newer(&bytes) {
                 unreadable.push(path);
             }
         }
     }
+    unreadable.sort();
     Ok(unreadable)
 }
 
