@@ -145,7 +145,7 @@ fn ask_11_a_dialog_of_auto_mode_for_which_no_hook_is_called_is_seen_all_the_same
     terminal.wait_for_state("waiting_user");
     terminal.wait_for_keys();
     terminal.tmux.send_key("Enter");
-    terminal.wait_for_dialog();
+    terminal.wait_for_unnamed_dialog();
     let hooks = pairs(&world.tvine.messages(), "status", "event");
     assert!(!hooks.iter().any(|hook| hook.ends_with("PermissionRequest")), "{hooks:?}");
     // `No` is the first choice there.

@@ -72,6 +72,15 @@ impl<'world> AgentTerminal<'world> {
         });
     }
 
+    /// Waits for the permission dialog of a tool call for which Claude calls no hook. Only a hook names
+    /// the tool.
+    #[track_caller]
+    pub fn wait_for_unnamed_dialog(&self) {
+        self.tmux.wait_for("Do you want to proceed?", TIMEOUT);
+        self.wait_for_state("waiting_user");
+        self.wait_for_keys();
+    }
+
     /// Waits for the permission dialog of a tool call, on the screen and in the session.
     #[track_caller]
     pub fn wait_for_dialog(&self) -> Value {
