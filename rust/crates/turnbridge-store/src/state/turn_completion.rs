@@ -12,7 +12,7 @@ use crate::clock;
 use crate::files::file_lock::FileLock;
 use crate::paths::StatePaths;
 use crate::state::config_text::ConfigText;
-use crate::state::outbox::{self, NoticeOutcome};
+use crate::state::outbox;
 use crate::state::pending_turns::{self, PendingTurnFile};
 use crate::state::session_store::{self, Loaded};
 use crate::state::{notice_queue, turn_store};
@@ -119,7 +119,7 @@ fn complete(
 
 fn forget(paths: &StatePaths, pending: &PendingTurnFile, completed: &mut Completed) {
     let id = pending.turn.record.notice_id.as_deref().unwrap_or_default();
-    completed.has_notice |= matches!(outbox::notice_outcome(paths, id), Ok(NoticeOutcome::Waiting));
+    completed.has_notice |= outbox::is_queued(paths, id);
     match std::fs::remove_file(&pending.path) {
         Ok(()) => completed.turns += 1,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}

@@ -171,6 +171,13 @@ pub enum NoticeOutcome {
     Unknown,
 }
 
+/// Returns whether the notice is queued and has not arrived, by the names of its files alone: a hook need not
+/// contain the code that reads a notice.
+pub fn is_queued(paths: &StatePaths, id: &str) -> bool {
+    let files = NoticeFiles::of(paths, id);
+    files.is_ok_and(|files| files.notice().exists() && !files.done().exists())
+}
+
 pub fn notice_outcome(paths: &StatePaths, id: &str) -> io::Result<NoticeOutcome> {
     let files = NoticeFiles::of(paths, id)?;
     if files.done().exists() {
@@ -241,8 +248,10 @@ mod tests {
         let waiting = |paths: &StatePaths| in_order(paths, ids(paths).unwrap());
         assert_eq!(waiting(&paths), ["a", "b"]);
         assert_eq!(notice_outcome(&paths, "b").unwrap(), NoticeOutcome::Waiting);
+        assert!(is_queued(&paths, "b") && !is_queued(&paths, "c"));
         finish(&paths, "b").unwrap();
         assert_eq!(notice_outcome(&paths, "b").unwrap(), NoticeOutcome::Arrived);
+        assert!(!is_queued(&paths, "b"));
         assert_eq!(notice_outcome(&paths, "c").unwrap(), NoticeOutcome::Unknown);
         let held = NoticeProgress { held: true, ..NoticeProgress::default() };
         save_progress(&paths, "a", &ChannelName::SLACK, &held).unwrap();
