@@ -1,5 +1,5 @@
-//! Routes the board's requests. The page's static files need no token. Everything under `/api/`
-//! needs it, and the server has checked it before it calls this module.
+//! Routes the board's HTTP requests to the modules that answer them. The server has already checked
+//! the token of every path under `/api/`; the static files and `/enter` need none.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

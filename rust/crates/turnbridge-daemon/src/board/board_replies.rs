@@ -1,6 +1,6 @@
-//! Replies on the board: stores typed ones in the inbox (X36), and shows the progress of every
-//! reply in the inbox, whatever its source. No other channel gets messages about a reply from the
-//! board.
+//! Stores replies typed on the board in the inbox (X36), and renders the replies in the inbox,
+//! whatever their source, with their progress. No other channel gets messages about a reply from
+//! the board.
 
 use serde_json::{Value, json};
 use turnbridge_core::ids::{SessionKey, is_uuid};

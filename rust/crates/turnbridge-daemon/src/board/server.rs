@@ -1,7 +1,7 @@
-//! The board's HTTP server, which listens on loopback only. A named thread accepts, and each
-//! request has a short-lived thread; their number and time are limited. A connection of another
-//! user's process is refused before anything is read (`peer`). Connections without the token take
-//! no place from those with it (`unauthenticated`).
+//! Runs the board's HTTP server, on loopback only. One thread per address accepts connections, and
+//! each request has a short-lived thread; their number and time are limited. A connection of
+//! another user's process is refused before anything is read (`peer`). Connections without the
+//! token do not count against the limit of those with it (`unauthenticated`).
 
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};

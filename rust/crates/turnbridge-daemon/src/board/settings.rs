@@ -1,4 +1,5 @@
-//! The board's settings: switches the hooks in Claude Code's own settings (KT-83, KT-84).
+//! Returns the data of the board's settings page, and switches Turnbridge's hooks in Claude Code's
+//! own settings (KT-83, KT-84).
 
 use anyhow::Result;
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
-//! The static files of the page, built into the executable: no build step, and no external
-//! resources.
+//! Serves the static files of the page, which are built into the executable. The page has no build
+//! step and loads no external resources.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,5 @@
-//! The board's secret: 256 random bits, new for every daemon.
+//! Makes and compares the board's secrets, 256 random bits each. The token is new at every start of
+//! the board.
 
 use std::hint::black_box;
 use std::io;

@@ -1,4 +1,4 @@
-//! Reads a session's turns page by page, the newest page first, because users read it most.
+//! Reads a session's ended turns page by page, the newest page first, and its open turn.
 
 use std::fs;
 

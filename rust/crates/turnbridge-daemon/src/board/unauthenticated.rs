@@ -1,5 +1,5 @@
-//! The connections that have not sent the token yet. Their number is limited, and a new one closes
-//! the oldest. Idle connections therefore block no other client.
+//! Limits the connections that have not sent the token yet: a new one above the limit closes the
+//! oldest. Idle connections therefore block no other client.
 
 use std::collections::VecDeque;
 use std::net::{Shutdown, TcpStream};

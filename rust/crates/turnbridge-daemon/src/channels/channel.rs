@@ -1,4 +1,4 @@
-//! The interface between delivery and a channel. Order, retries and progress on the disk are the
+//! Defines the interface between delivery and a channel. Order, retries and stored progress are the
 //! same for all channels and are in `delivery`.
 
 use std::io;

@@ -1,5 +1,6 @@
-//! The interface between the daemon and the receiving side of a channel. A listener writes replies
-//! into the inbox itself. The daemon gets an event for a new reply or a changed status.
+//! Defines the interface between the daemon and the part of a channel that receives replies. A
+//! listener writes replies into the inbox itself. The daemon gets an event for a new reply or a
+//! changed status.
 
 use turnbridge_config::Config;
 use turnbridge_core::ids::ChannelName;

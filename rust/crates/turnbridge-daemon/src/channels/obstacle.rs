@@ -1,4 +1,4 @@
-//! What prevents the use of a channel, for people.
+//! Describes why nothing can be delivered on a channel, in a text and a hint for users.
 
 use turnbridge_config::Problem;
 use turnbridge_core::ids::ChannelName;

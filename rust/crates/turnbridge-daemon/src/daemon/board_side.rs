@@ -1,5 +1,5 @@
-//! The board during the daemon's life. It exists from the first read of the config on, with or
-//! without a valid one.
+//! Starts, restarts and stops the board for the daemon, and logs its problems. The board runs from
+//! the first read of the config on, whether or not the config is valid.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;

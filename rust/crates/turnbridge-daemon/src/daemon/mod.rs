@@ -1,7 +1,8 @@
-//! The daemon: one owner of state, one closed list of events, one named thread per source.
+//! Runs the daemon: one loop owns its state, and named threads send it events.
 //!
-//! It delivers queued notices, receives replies, and observes what no hook reports. Files are the
-//! only truth and hooks need no daemon: a killed daemon causes delay, never loss.
+//! The daemon delivers queued notices, receives replies and runs them, serves the board, and
+//! observes what no hook reports. Everything lasting is in files, and hooks need no daemon: a
+//! killed daemon causes delay, never loss.
 
 mod board_side;
 pub(crate) mod event;

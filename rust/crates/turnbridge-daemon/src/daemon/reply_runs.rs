@@ -1,5 +1,5 @@
-//! Executes the plan for every reply in the inbox: posts to its thread, starts its run, and finds
-//! out the result of killed runs. `reply_plan` decides the next step.
+//! Executes the next step of every reply in the inbox: posts to its thread, starts its run, and
+//! finds out the result of killed runs. `reply_plan` decides the step.
 //!
 //! Messages go through the outbox, so that each arrives once. A reply advances when the outbox
 //! reports that its message has arrived: the receipt is in the thread before the run begins

@@ -1,5 +1,6 @@
-//! Reports changes in Turnbridge's folders by the operating system's file watcher. Correctness does
-//! not depend on it, because the daemon rescans regularly.
+//! Reports changes in the state folder, the outbox, the inbox and the config's folder, by the
+//! operating system's file watcher. Correctness does not depend on it, because the daemon rescans
+//! regularly.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;

@@ -1,4 +1,4 @@
-//! Delivers the queued notices with one config.
+//! Opens the channels of one config, and delivers the queued notices on them.
 
 use turnbridge_config::Config;
 use turnbridge_config::slack_connection::speed_up;

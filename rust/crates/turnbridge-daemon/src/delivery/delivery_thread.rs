@@ -1,5 +1,5 @@
-//! The thread that delivers notices during the daemon's life. The daemon reports changes of the
-//! outbox, and the thread computes the time of the next retry itself.
+//! Runs the thread that delivers notices during the daemon's life. The daemon reports changes of
+//! the outbox, and the thread computes the time of the next retry itself.
 
 use std::io;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};

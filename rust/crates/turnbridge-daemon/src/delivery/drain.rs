@@ -1,4 +1,5 @@
-//! Delivers from the outbox until no notice in it is due.
+//! Delivers notices from the outbox until none is due. It stores the progress of each, and logs
+//! every attempt.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Delivers the queued notices once: for `turnbridge-notify`, and for users who do not want to
-//! wait.
+//! Delivers the queued notices once, for `turnbridge-notify` and for commands that retry. It also
+//! deletes old files for hooks without a daemon.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! Runs the observers and schedules their polls: `rollouts` for Codex, `liveness` for Claude,
-//! `panes` (KT-45, KT-55, X31).
+//! Runs the observers and schedules their polls: `rollouts` for Codex, `session_observer` for
+//! Claude, `panes` (KT-45, KT-55, X31). It queues the notices that they return.
 
 use std::collections::BTreeMap;
 use std::io;

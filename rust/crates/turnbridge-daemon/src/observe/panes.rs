@@ -1,6 +1,6 @@
 //! Binds Codex's threads to the panes that wait for them, as their rollouts appear (KT-69).
 //!
-//! While no pane waits, this costs one file metadata read per poll. The bindings are in
+//! While no pane waits, a poll costs one read of a file's metadata. The bindings are in
 //! `panes.json`, which the command line also reads and writes.
 
 use std::collections::BTreeMap;

@@ -1,5 +1,6 @@
-//! The part of HTTP/1.1 that the board needs: one whole request per connection within limits, and
-//! its response. It has no chunked bodies and no keep-alive: a local connection costs little.
+//! Implements the part of HTTP/1.1 that the board needs: reads one whole request per connection
+//! within limits, and writes its response. It supports neither chunked bodies nor keep-alive,
+//! because a new local connection costs little.
 
 use std::borrow::Cow;
 use std::io::{self, Read, Write};

@@ -1,5 +1,6 @@
-//! Linux: queries the kernel for the one socket. If that fails, it reads `/proc/net/tcp` and
-//! `/proc/net/tcp6`, which list the sockets of all users and take longer the more there are.
+//! Finds the user of a connection on Linux: queries the kernel for the one socket. If that fails,
+//! it searches `/proc/self/net/tcp` and `/proc/self/net/tcp6`. They list the sockets of all users,
+//! so that the search takes longer the more there are.
 
 mod sock_diag;
 

@@ -1,4 +1,5 @@
-//! macOS: reads the list that `netstat` uses, which contains the user of every socket.
+//! Finds the user of a connection on macOS, in the list that `netstat` uses. It contains the user
+//! of every socket.
 
 use std::ffi::CStr;
 use std::net::SocketAddr;

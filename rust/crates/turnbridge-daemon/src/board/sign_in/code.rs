@@ -1,5 +1,5 @@
-//! Sign-in for a browser that cannot read the state folder: the user types the code that the
-//! terminal shows. A code is easier to guess than a ticket, so that only a few tries are allowed.
+//! Signs in a browser that cannot read the state folder: the user types the code that the terminal
+//! shows. A code is easier to guess than a ticket, so that only a few tries are allowed.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, Write};

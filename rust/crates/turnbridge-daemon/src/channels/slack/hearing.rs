@@ -1,5 +1,5 @@
-//! The state shared by the two receivers of replies: the socket's thread (`slack_intake`) and the thread
-//! that queries Slack (`asker`). Both put each reply into the inbox here.
+//! Keeps the state that both receivers of replies share: the socket's thread (`slack_intake`) and
+//! the thread that queries Slack (`asker`). Both put each reply into the inbox by `keep_reply`.
 
 use std::io;
 use std::sync::mpsc::Sender;

@@ -1,4 +1,4 @@
-//! Saves which session a thread in Slack leads to.
+//! Saves which session a thread in Slack belongs to.
 
 use turnbridge_core::ids::ChannelName;
 use turnbridge_core::notices::notice::{Notice, NoticeKind};

@@ -1,5 +1,5 @@
-//! The connection that receives replies. It is open while the config enables replies
-//! (`features.reply_resume`) and contains the settings they need.
+//! Opens, closes and retries the connection that receives replies from Slack. It is open while the
+//! config enables replies (`features.reply_resume`) and contains the settings they need.
 
 use std::io;
 use std::sync::mpsc::{self, Receiver, Sender};

@@ -1,5 +1,6 @@
-//! Finds the rollouts below a home: `sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl`, and the
-//! same names flat in `archived_sessions`. It ignores compressed cold rollouts and all other files.
+//! Finds the rollouts below a Codex home: `sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl`, and
+//! the same names flat in `archived_sessions`. It ignores compressed cold rollouts and all other
+//! files.
 
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! The owner of all state about Codex's rollouts. It has no thread; see `rollouts`.
+//! Follows Codex's rollouts: reads new lines, records them, stores the read positions, and finds
+//! out when a writer has ended. It owns all state about rollouts and has no thread; see `rollouts`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, Metadata};

@@ -1,4 +1,5 @@
-//! One followed rollout: the position of the reader, and the thread's state there.
+//! Reads one followed rollout from its last position on, and keeps the thread's state at that
+//! position.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};

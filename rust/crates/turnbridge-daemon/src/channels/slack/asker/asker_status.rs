@@ -1,4 +1,5 @@
-//! Reports the asker's state: in the log, once for each problem, and in the daemon's status.
+//! Reports how the queries for replies go: each problem once in the log, and each change in the
+//! daemon's status.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! The backoff after a failure: 2 s, doubled each time.
+//! Computes the pause after a failed call: 2 s, doubled each time up to a limit, or the time that
+//! Slack requests.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! The rate limit of one method: a burst of a few calls, then one call per interval.
+//! Limits the rate of one Slack method: a burst of a few calls, then one call per interval.
 
 use std::time::{Duration, Instant};
 

@@ -1,10 +1,10 @@
-//! The thread that queries Slack for replies in this machine's threads, and judges the messages
-//! that the socket could not judge. It runs until the connection closes, retries failures, and
-//! respects Slack's rate limits.
+//! Runs the thread that queries Slack for replies in this machine's threads, and judges the
+//! messages that the socket could not judge. It runs until the connection closes, retries failures,
+//! and respects Slack's rate limits.
 //!
 //! A *look* fetches the newest parents and the time of the newest reply to each. A *sweep* fetches
 //! all parents back to this machine's oldest thread. A thread with new replies is read from its
-//! mark on. `listening` decides the intervals.
+//! mark on. `listening` in the core decides the intervals.
 
 mod asker_status;
 mod backoff;
