@@ -1,4 +1,5 @@
-//! Reports a command's failure as `error:` and `hint:`, in one place.
+//! Prints a command's failure as `error:` and `hint:`, and returns its exit code. Also prints
+//! notes.
 
 use std::fmt;
 use std::io::{self, ErrorKind};

@@ -1,4 +1,4 @@
-//! Ctrl-C, SIGTERM and SIGHUP, for commands that have to clean up behind themselves.
+//! Catches Ctrl-C, SIGTERM and SIGHUP, for commands that must clean up before they end.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;

@@ -1,5 +1,6 @@
-//! One sign-in of the command that started it: first by a page in the state folder, then by a code
-//! if no browser fetches the page. `turnbridge_core` decides the next step.
+//! Signs a browser in to the board for the command that started it: by a page in the state folder,
+//! then by a code if no browser fetches the page; or by a code alone. `turnbridge_core` decides the
+//! next step.
 
 use std::process::Child;
 use std::time::Instant;

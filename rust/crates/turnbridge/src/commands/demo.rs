@@ -1,4 +1,4 @@
-//! `turnbridge demo`: a daemon with its board, and agents that play, in a home of their own.
+//! `turnbridge demo`: runs a daemon with its board, and agents that only play, in a separate home.
 
 use std::io::Write;
 use std::path::PathBuf;

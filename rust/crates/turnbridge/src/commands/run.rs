@@ -1,5 +1,5 @@
-//! `turnbridge run`: starts an agent in this terminal, with all that Turnbridge needs to know it
-//! again.
+//! `turnbridge run`: starts an agent in this terminal with the plugin and a known session, and
+//! records the launch in the pane's entry.
 
 use std::ffi::OsString;
 

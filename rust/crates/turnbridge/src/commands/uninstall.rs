@@ -1,5 +1,6 @@
 //! `turnbridge uninstall`: reverts the set-up. It tries each step, whether or not the one before
-//! succeeded. It deletes the backups of the user's files only after it has restored the files.
+//! succeeded. `--purge` deletes files only if all steps have succeeded. The backups of the agents'
+//! files stay.
 
 use std::path::PathBuf;
 

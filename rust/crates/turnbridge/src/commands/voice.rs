@@ -1,4 +1,4 @@
-//! `turnbridge voice`: who speaks, how fast, and whether at all.
+//! `turnbridge voice`: shows the voice, chooses voice and rate, mutes, and speaks a test.
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! The processes of a demo: its daemon and the agents that play. All of them end with it.
+//! Starts and ends the processes of a demo: its daemon, and the agents that play.
 
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};

@@ -1,5 +1,5 @@
-//! A demo from its start to its end: shows the board when the daemon serves it, and goes on until the user,
-//! the clock or the terminal ends it.
+//! Runs a demo from its start to its end: starts its processes, shows the board when the daemon
+//! serves it, and waits. The user, the time limit or the end of the terminal ends it.
 
 use std::io::Write;
 use std::time::{Duration, Instant};

@@ -1,5 +1,5 @@
-//! The scenes: a few sessions of both agents. Each has past turns, then repeats the rest. Together
-//! they show every state within some seconds.
+//! Defines the scenes: a few sessions of both agents. Each has past turns, then repeats the rest.
+//! Together they show every state of a live session within some seconds.
 
 use turnbridge_core::ids::Agent;
 

@@ -1,4 +1,4 @@
-//! The terminal of a demo, and whether it is still there.
+//! Finds out whether the terminal of a demo has closed.
 
 use std::io::IsTerminal;
 

@@ -1,5 +1,5 @@
-//! Checks the Turnbridge calls in Claude Code's `settings.json`, and whether they call this
-//! Turnbridge.
+//! Reads which programs of Turnbridge Claude Code's `settings.json` calls, and whether they are
+//! this Turnbridge's.
 
 use std::path::Path;
 

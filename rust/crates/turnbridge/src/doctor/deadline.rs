@@ -1,4 +1,5 @@
-//! Runs work with a timeout in a thread. Late work is abandoned, and ends with the process.
+//! Runs work in a thread, and waits for it until a deadline. Late work is abandoned, and ends with
+//! the process.
 
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;

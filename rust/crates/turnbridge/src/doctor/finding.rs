@@ -1,4 +1,4 @@
-//! A finding: something that works, or a problem with its consequence and its repair.
+//! Defines a finding: something that works, or a problem with its consequence and its repair.
 
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
-//! `turnbridge doctor`: checks everything that must work together, and reports problems.
+//! Implements `turnbridge doctor`: checks everything that must work together, and reports problems.
 //!
 //! Every check is a function from facts to findings; thin code beside it gathers the facts. Checks
-//! change nothing; `repair` contains `--fix`. The checks run in parallel, each with a timeout, so
+//! change nothing; `repair` contains `--fix`. The checks run in parallel and have one deadline, so
 //! that nothing on this machine or in the network can make the doctor hang.
 
 mod agents;

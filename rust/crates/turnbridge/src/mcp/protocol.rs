@@ -1,6 +1,7 @@
 //! Responds to lines: JSON-RPC 2.0, and the part of MCP that one tool needs.
 //!
-//! Pure except for the speech, which is a callback. https://modelcontextprotocol.io/specification
+//! It has no side effects except the speech, which is a callback.
+//! https://modelcontextprotocol.io/specification
 
 use serde_json::{Value, json};
 

@@ -1,7 +1,8 @@
-//! The templates of `turnbridge sessions --format`, for status lines: names in braces, all other
-//! text unchanged. They are deliberately small; `--json` serves other needs.
+//! Parses and fills the templates of `turnbridge sessions --format` and `--format-each`, for status
+//! lines: names in braces, all other text unchanged. They are deliberately small; `--json` serves
+//! other needs.
 //!
-//! A wrong name is an error even if no session would show it, since a status line must not fail
+//! An unknown name is an error even if no session would show it, since a status line must not fail
 //! only once sessions run.
 
 use std::fmt::Write;

@@ -1,4 +1,5 @@
-//! The JSON of `turnbridge sessions --json`; its schema is docs/schemas/sessions.schema.json.
+//! Formats sessions as JSON, for `turnbridge sessions` and `turnbridge watch`. The schema is
+//! docs/schemas/sessions.schema.json.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The table of `turnbridge sessions`: pure text, given the terminal's properties.
+//! Formats the table of `turnbridge sessions`, for a given width, with or without colour.
 
 use std::fmt::Write;
 use std::time::Duration;

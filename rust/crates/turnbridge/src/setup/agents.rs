@@ -1,5 +1,5 @@
-//! The agents' step: how each calls Turnbridge. The functions of the separate commands show the
-//! changes of the agents' files and ask for consent.
+//! Registers Turnbridge with the agents during the set-up. The functions of the separate commands
+//! show the changes of the agents' files and ask for consent.
 
 use std::path::PathBuf;
 

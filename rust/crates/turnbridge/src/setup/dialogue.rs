@@ -1,5 +1,6 @@
-//! The dialogue with the user of the set-up: in one language, with or without a terminal. Without
-//! one a question fails immediately, and its error names the flag to use instead.
+//! Asks and informs the user during the set-up, in one language. Without a terminal a yes-or-no
+//! question takes its default. Any other question fails immediately, and its error names the flag
+//! to use instead.
 
 use std::cell::RefCell;
 use std::io::{self, BufRead, IsTerminal, Write};

@@ -1,5 +1,5 @@
-//! The Slack step: two tokens, each tested before it is accepted, and the user whose messages
-//! count. It writes no file.
+//! Asks for Slack's settings during the set-up, and tests them: two tokens, and the user whose
+//! messages count. It writes no file.
 
 use std::io::{self, BufRead};
 use std::sync::Arc;

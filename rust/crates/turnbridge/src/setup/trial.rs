@@ -1,5 +1,6 @@
-//! The last step: sends a real prompt to each agent. Its turn must arrive by the normal path, in
-//! Slack or on the board, and a reply to it must run (SLV-10, SLV-12 to SLV-14).
+//! Tests the finished set-up: sends a real prompt to each agent. Its turn must arrive by the normal
+//! path, in Slack or on the board. On a terminal it then waits for a reply of the user and reports
+//! its result (SLV-10, SLV-12 to SLV-14).
 
 use std::fs::{self, File};
 use std::io::Write;

@@ -1,4 +1,5 @@
-//! The scripts that shells run, files of their own beside this one; only the path of this program is put in.
+//! Returns the script for a shell, with the path of this program put in. The scripts are the files
+//! `init.*` in this folder.
 
 use clap::ValueEnum;
 use turnbridge_core::text::shell_words::single_quoted;

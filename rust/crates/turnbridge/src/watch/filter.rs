@@ -1,4 +1,5 @@
-//! The user's filter: words, each of which must occur in a session's texts.
+//! Filters sessions by the words that the user has typed. Each must occur in a session's texts, or
+//! begin its id.
 
 use turnbridge_core::session::Session;
 

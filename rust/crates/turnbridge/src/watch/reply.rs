@@ -1,5 +1,5 @@
-//! Sends replies like the board: into the inbox with a unique id. The daemon passes each to the
-//! agent, and the result is read from the inbox.
+//! Sends replies like the board: stores each in the inbox with a unique id. The daemon passes it to
+//! the agent; its progress and its result are read from the inbox.
 
 use turnbridge_core::replies::reply::{Reply, ReplyTo};
 use turnbridge_core::replies::run_result::{RunOutcome, RunResult};

@@ -1,4 +1,4 @@
-//! A text of several lines with a cursor. It is independent of its display.
+//! Edits a text of several lines with a cursor. It does not draw it.
 
 use super::key::Key;
 

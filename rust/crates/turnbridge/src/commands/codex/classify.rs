@@ -1,4 +1,4 @@
-//! `turnbridge codex classify`: what a command line of Codex starts.
+//! `turnbridge codex classify`: prints whether a command line starts Codex's terminal interface.
 
 use std::io::Write;
 

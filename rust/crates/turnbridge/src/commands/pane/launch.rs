@@ -1,4 +1,4 @@
-//! `turnbridge pane launch`: an agent is about to start.
+//! `turnbridge pane launch`: records that a pane's shell is about to start an agent.
 
 use std::io::Read;
 use std::path::PathBuf;

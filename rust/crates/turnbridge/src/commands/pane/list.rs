@@ -1,4 +1,5 @@
-//! `turnbridge pane list`: every pane that shows a session, or is about to.
+//! `turnbridge pane list`: prints every pane that shows a session, or in which an agent was
+//! launched.
 
 use std::io::Write;
 

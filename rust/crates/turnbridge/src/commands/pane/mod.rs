@@ -1,4 +1,5 @@
-//! `turnbridge pane`: what shells and terminals tell of their panes, and which session each shows.
+//! `turnbridge pane`: records what shells and terminals report about their panes, and lists which
+//! session each pane shows.
 
 mod launch;
 mod list;

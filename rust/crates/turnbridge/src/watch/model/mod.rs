@@ -1,5 +1,5 @@
-//! The state of the view and its changes by keys. Pure: sessions, turns and keys go in, effects
-//! come out (`WatchEffect`); files, terminal and clock are in `run`.
+//! Keeps the state of the view, and changes it by keys. It has no side effects: sessions, turns and
+//! keys go in, effects come out (`WatchEffect`); files, terminal and clock are in `run`.
 //!
 //! The selection is a session, not a row: rows move while sessions change, and a reply must not
 //! reach another session that has moved below the cursor.
