@@ -42,6 +42,7 @@ enum LiveCommand {
     Stop,
 }
 
+/// The handle of the thread that pushes changes.
 pub struct LiveUpdates {
     orders: Mutex<Sender<LiveCommand>>,
 }

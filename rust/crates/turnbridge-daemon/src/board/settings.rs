@@ -20,6 +20,7 @@ use turnbridge_system::wsl::WslTarget;
 use super::failure::{failure_json, safe};
 use super::http::HttpResponse;
 
+/// Returns the state of the hooks, of replies and of the config, for the page.
 pub fn settings(paths: &StatePaths, language: Language) -> Value {
     let status = daemon_control::read_status(paths);
     json!({

@@ -15,8 +15,8 @@ pub trait Listener {
     /// Applies a config: opens or closes the connection, or leaves it unchanged.
     fn set_config(&mut self, config: &Config, log: &DaemonLog);
 
-    /// Retries what this machine prevented (a full disk, a damaged state file), and less often what the
-    /// service has refused. The daemon calls it every 30 seconds.
+    /// Retries a connection that this machine prevented (a full disk, a damaged state file), and
+    /// less often one that the service has refused. The daemon calls it every 30 seconds.
     fn retry(&mut self, log: &DaemonLog);
 
     /// Processes the reports of its threads, which they announced by `Event::Channel`.

@@ -15,6 +15,7 @@ impl DeliveryObstacle {
         DeliveryObstacle { text: text.into(), hint: hint.into() }
     }
 
+    /// Returns the obstacle of a channel that is missing in the config.
     pub fn not_configured(channel: &ChannelName) -> DeliveryObstacle {
         match *channel == ChannelName::SLACK {
             true => DeliveryObstacle::new(

@@ -23,6 +23,7 @@ pub enum DaemonEvent {
     Stop(StopReason),
 }
 
+/// The folder of a changed file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangedPlace {
     Outbox,

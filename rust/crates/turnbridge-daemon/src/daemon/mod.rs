@@ -49,8 +49,8 @@ const RESCAN: Duration = Duration::from_secs(30);
 /// The delay before a changed config is read: editors empty a file before they write it, and an
 /// empty config is valid.
 const SETTLED: Duration = Duration::from_millis(200);
-/// The poll interval while replies are under way: no event reports a killed runner or a closed
-/// terminal.
+/// The poll interval while there are unfinished replies: no event reports a killed runner or a
+/// closed terminal.
 const LOOK_AFTER: Duration = Duration::from_secs(1);
 
 /// The reason why the daemon did not start.
@@ -128,7 +128,7 @@ struct Daemon {
     /// The text of the config in force.
     config: Option<String>,
     status: DaemonStatus,
-    /// Others can read the status as it is now.
+    /// The status file contains the current status.
     is_status_saved: bool,
     rescan_at: Instant,
     /// The time of the next read of the config.

@@ -57,7 +57,7 @@ impl FolderWatch {
         watch
     }
 
-    /// Watches folders that did not exist before. Returns whether one of them exists now.
+    /// Watches the folders that did not exist before. Returns whether it watches one of them now.
     pub fn look_for_missing(&mut self) -> bool {
         let Some(watcher) = &mut self.watcher else { return false };
         let before = self.missing.len();

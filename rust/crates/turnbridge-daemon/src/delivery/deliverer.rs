@@ -13,7 +13,7 @@ use crate::delivery::left_alone::LeftAlone;
 use crate::delivery::one_delivery::RealPace;
 use crate::delivery::{DrainResult, drain};
 
-/// Delivers by one config, as often as it is asked to.
+/// A config and its open channels, which later deliveries use again.
 pub struct Deliverer {
     config: Config,
     /// The channels that could be opened.

@@ -191,6 +191,7 @@ impl HttpResponse {
         HttpResponse::json(status, &serde_json::json!({ "error": error }))
     }
 
+    /// Returns an error response whose text is the status's own.
     pub fn of_status(status: u16) -> HttpResponse {
         HttpResponse::error(status, reason(status))
     }
@@ -203,7 +204,7 @@ impl HttpResponse {
     }
 }
 
-/// Returns the head of a response without an end.
+/// Returns the head of a response that has no length, such as a stream of events.
 pub fn stream_head() -> String {
     head_of(200, "text/event-stream", "")
 }

@@ -15,6 +15,7 @@ pub fn own_user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
+/// Returns the owner of the socket `theirs` that is connected to `ours`.
 pub fn owner(theirs: SocketAddr, ours: SocketAddr) -> ConnectionOwner {
     let asked = sock_diag::owner(theirs, ours);
     match asked.unwrap_or_else(|| in_tables(|path| fs::read(path), theirs, ours)) {

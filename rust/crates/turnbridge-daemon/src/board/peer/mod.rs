@@ -27,11 +27,12 @@ pub fn refusal(stream: &TcpStream) -> Option<PeerRefusal> {
     }
 }
 
+/// The reason why a connection is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PeerRefusal {
     /// A process of this other user.
     OtherUser(u32),
-    /// It has closed its end, or the system does not know the connection.
+    /// The client has closed its end, or the system does not know the connection.
     Gone,
     /// The system could report the user, but the query failed.
     Unreadable,

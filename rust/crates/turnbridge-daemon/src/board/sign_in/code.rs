@@ -35,6 +35,7 @@ impl Code {
         shown_code(&self.secret)
     }
 
+    /// Returns whether the code is still valid, and if not, why.
     pub fn standing(&self) -> TicketStatus {
         match read(&self.paths) {
             Ok(file) if file.code != self.secret => TicketStatus::Replaced,

@@ -30,10 +30,12 @@ impl Ticket {
         Ok(ticket)
     }
 
+    /// Returns the path of its page.
     pub fn page(&self) -> PathBuf {
         self.paths.board_page()
     }
 
+    /// Returns whether the ticket is still valid, and if not, why.
     pub fn standing(&self) -> TicketStatus {
         match fs::read_to_string(self.paths.board_ticket()) {
             Ok(secret) if secret == self.secret => TicketStatus::Open,

@@ -22,6 +22,8 @@ pub struct SlackIntake {
 }
 
 impl SlackIntake {
+    /// Stores or drops the message of an envelope. Returns `NotKept` if it could not be stored;
+    /// Slack then sends it again.
     pub fn receive(&self, envelope: &Envelope<'_>) -> Accept {
         if envelope.kind != "events_api" {
             let fields =

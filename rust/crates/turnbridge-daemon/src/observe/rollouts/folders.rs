@@ -22,6 +22,7 @@ pub fn thread_of(name: &str) -> Option<&str> {
     (is_uuid(id) && (before.is_empty() || before.ends_with('-'))).then_some(id)
 }
 
+/// Returns the thread of a rollout's path.
 pub fn thread_of_path(path: &Path) -> Option<&str> {
     thread_of(path.file_name()?.to_str()?)
 }

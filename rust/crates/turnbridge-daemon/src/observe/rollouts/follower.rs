@@ -60,6 +60,7 @@ pub enum RolloutEffect {
     Problem(String),
 }
 
+/// The followed rollouts, and their read positions.
 pub struct Follower {
     settings: FollowerSettings,
     recorder: Recorder,
@@ -174,6 +175,7 @@ impl Follower {
         if self.is_dirty && is_due { self.write() } else { Ok(()) }
     }
 
+    /// Saves the positions for the next follower.
     pub fn close(mut self) -> io::Result<()> {
         if self.is_dirty { self.write() } else { Ok(()) }
     }

@@ -31,6 +31,7 @@ const REMEMBERED: Duration = Duration::from_secs(23 * 60 * 60);
 /// The limit of different problems that are reported; more are likely repeats of one.
 const MAX_PROBLEMS: usize = 64;
 
+/// The writer of session files, with the results that the loop has not taken yet.
 pub struct Recorder {
     paths: StatePaths,
     now: fn() -> Timestamp,

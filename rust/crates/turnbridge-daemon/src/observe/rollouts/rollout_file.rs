@@ -53,6 +53,7 @@ pub struct Position {
     pub last_at: Timestamp,
 }
 
+/// A notice that waits, because a later line may invalidate it.
 pub struct HeldNotice {
     pub notice: Notice,
     pub at: Timestamp,
@@ -60,6 +61,7 @@ pub struct HeldNotice {
     pub place: Position,
 }
 
+/// The state of a thread at the read position.
 #[derive(Default)]
 pub struct FollowedThread {
     pub rollout: RolloutThread,

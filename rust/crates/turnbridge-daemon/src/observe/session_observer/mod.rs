@@ -26,6 +26,7 @@ impl SessionObserver {
         SessionObserver { paths, follower }
     }
 
+    /// Returns how often `check` must be called: more often during a turn.
     pub fn pulse(&self, now: Timestamp) -> ObservedPace {
         self.follower.pulse(now)
     }

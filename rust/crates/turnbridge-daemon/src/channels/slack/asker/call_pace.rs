@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 const BURST: u32 = 4;
 
+/// The calls of one method so far.
 #[derive(Debug, Default)]
 pub struct CallPace {
     /// The time by which the calls so far would have been made at the allowed rate.

@@ -32,6 +32,7 @@ use backoff::{Backoff, LONGEST_PAUSE};
 use call_pace::CallPace;
 use reading::{ThreadMessages, Unread};
 
+/// An order to the asker's thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AskerCommand {
     /// A message waits to be judged.
@@ -81,6 +82,7 @@ impl From<std::io::Error> for AskerError {
     }
 }
 
+/// The state of the asker's thread.
 pub struct Asker {
     hearing: Arc<Hearing>,
     status: AskerStatus,
@@ -127,6 +129,7 @@ enum RoundResult {
     Later,
 }
 
+/// Starts the thread. It ends by `Stop`, or when the sender of orders is dropped.
 pub fn start(
     hearing: Arc<Hearing>,
     tell: StatusSink,
