@@ -8,6 +8,7 @@ pub use turnbridge_system::config_file::{extend, path, set, set_all};
 
 use crate::failure::note;
 
+/// Reads the config, and prints notes about unknown keys and exposed tokens.
 pub fn read() -> Result<Config> {
     let config = Config::read().map_err(explain)?;
     for key in &config.unknown {

@@ -21,6 +21,7 @@ impl fmt::Display for SilentFailure {
 
 impl std::error::Error for SilentFailure {}
 
+/// Prints a failure with its hint, and returns the exit code. A closed pipe counts as success.
 pub fn report(result: anyhow::Result<()>) -> ExitCode {
     let Err(error) = result else {
         return ExitCode::SUCCESS;

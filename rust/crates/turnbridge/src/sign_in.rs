@@ -20,7 +20,7 @@ use turnbridge_system::daemon_control;
 
 use crate::failure::{hinted, tell};
 
-/// A sign-in under way. Its secrets become invalid when it is dropped.
+/// A sign-in that has begun. Its secrets become invalid when it is dropped.
 pub struct BoardSignIn {
     paths: StatePaths,
     board: BoardFile,
@@ -43,6 +43,7 @@ enum SignInWay {
     Code,
 }
 
+/// The result of one step.
 #[derive(Debug, PartialEq, Eq)]
 pub enum SignInState {
     GoesOn,

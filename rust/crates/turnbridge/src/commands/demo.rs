@@ -55,5 +55,5 @@ pub fn run(arguments: &DemoArgs) -> Result<()> {
         output::stdout().write_all(&listed.stdout)?;
     }
     Ok(())
-    // The company ends before the home goes.
+    // The processes end before the home is removed.
 }

@@ -71,7 +71,7 @@ pub fn run(arguments: &UninstallArgs) -> Result<()> {
     if dry_run {
         return Ok(());
     }
-    // Whose they are cannot be told for sure, and they are the last word on what was.
+    // It is not certain who made them, and only they show the former content.
     for backup in backups(&paths)? {
         say(&format!("`{}` stays: it is as the file was before", backup.display()))?;
     }

@@ -33,10 +33,12 @@ pub fn begin(session_id: &str) {
     }
 }
 
+/// Returns whether the answering agent has taken the session over.
 pub fn is_taken(session_id: &str) -> bool {
     is_there(session_id, "taken")
 }
 
+/// Marks that the first agent has stopped; called by that agent.
 pub fn leave(session_id: &str) {
     make(session_id, "left");
 }

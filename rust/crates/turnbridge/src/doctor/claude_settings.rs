@@ -12,6 +12,7 @@ use turnbridge_system::programs::{FIRST_WITH_ARGS, version_of_ours};
 
 use super::check_context::own_path;
 
+/// The state of the registration in `settings.json`.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ClaudeSettings {
     Invalid(String),

@@ -14,6 +14,7 @@ use turnbridge_system::plugin_layout::executable_in;
 use super::codex_hooks::{HookStatus, ListedHook};
 use turnbridge_store::foreign::foreign_text::read_json;
 
+/// Turnbridge's plugin from one marketplace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodexPlugin {
     /// `turnbridge@MARKETPLACE`.

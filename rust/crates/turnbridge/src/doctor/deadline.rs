@@ -13,6 +13,7 @@ pub fn at_most(timeout: Duration) -> Duration {
     shorter.map_or(timeout, |millis| timeout.min(Duration::from_millis(millis)))
 }
 
+/// Work that runs in a thread.
 pub struct BackgroundWork<T>(Option<Receiver<T>>);
 
 impl<T: Send + 'static> BackgroundWork<T> {

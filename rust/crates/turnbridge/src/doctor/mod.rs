@@ -38,7 +38,7 @@ pub use finding::{Finding, Severity};
 pub use repair::repair;
 pub use report::{as_json, as_text};
 
-/// The timeout of all checks; each has its own, shorter limits.
+/// The timeout of all checks together. Most have shorter limits of their own.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
 type Check = fn(&CheckContext) -> Vec<Finding>;
@@ -83,6 +83,7 @@ pub fn examine(network: Network) -> Vec<Finding> {
     findings
 }
 
+/// Returns the highest severity, which decides the exit code.
 pub fn worst(findings: &[Finding]) -> Severity {
     findings.iter().map(|finding| finding.severity).max().unwrap_or(Severity::Ok)
 }

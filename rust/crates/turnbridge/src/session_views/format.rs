@@ -119,6 +119,7 @@ fn unknown<Name: NameSet>(name: &str) -> anyhow::Error {
     hinted(format!("there is no `{{{name}}}` here"), format!("there are {}", names.join(" ")))
 }
 
+/// Fills a template about all sessions.
 pub fn of_all(template: &Template<'_, OfAll>, sessions: &[&Session], color: bool) -> String {
     let count = |state| sessions.iter().filter(|session| session.state() == state).count();
     let urgent = [State::WaitingUser, State::Working, State::Completed];
@@ -136,6 +137,7 @@ pub fn of_all(template: &Template<'_, OfAll>, sessions: &[&Session], color: bool
     })
 }
 
+/// Fills a template for one session.
 pub fn of_each(
     template: &Template<'_, OfEach>,
     session: &Session,

@@ -29,6 +29,8 @@ pub struct RegisteredAgent {
 }
 
 impl Setup<'_> {
+    /// Registers each agent that is found, if the user wants it. Returns those whose turns
+    /// Turnbridge sees.
     pub fn register_agents(&self) -> Result<Vec<RegisteredAgent>> {
         let config = config::read()?;
         let mut enabled = Vec::new();

@@ -19,6 +19,7 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(100);
 
 impl Setup<'_> {
+    /// Starts the daemon, and waits until the channel works.
     pub fn keep_running(&self, channel: SetupChannel) -> Result<()> {
         self.dialogue.heading(&self.dialogue.text(SetupText::DaemonHeading, &[]))?;
         if !self.as_service()? {

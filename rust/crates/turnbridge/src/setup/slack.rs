@@ -47,6 +47,7 @@ pub struct SlackStep<'a> {
 }
 
 impl SlackStep<'_> {
+    /// Returns the settings, after each has passed its test.
     pub fn run(&self) -> Result<SlackEntries> {
         let piped = self.tokens_from_stdin()?;
         let kept = |token: Option<&Token>| token.filter(|_| self.keeps()).cloned();

@@ -73,7 +73,7 @@ impl TrialTexts {
 }
 
 impl Setup<'_> {
-    /// Returns whether an agent was tried.
+    /// Tests each agent, if the user agrees. Returns whether one was tested.
     pub fn try_out(&self, agents: &[RegisteredAgent], channel: SetupChannel) -> Result<bool> {
         if agents.is_empty() {
             return Ok(false);

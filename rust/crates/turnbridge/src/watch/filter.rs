@@ -5,6 +5,7 @@ use turnbridge_core::session::Session;
 
 use crate::session_views::table::state_words;
 
+/// The typed filter, and its words in lower case.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
     typed: String,

@@ -32,7 +32,7 @@ pub struct PaneLaunchArgs {
     argv: Vec<String>,
 }
 
-/// Nobody types a longer one.
+/// The limit of a command line.
 const LONGEST_LINE: u64 = 1 << 20;
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

@@ -74,6 +74,7 @@ pub enum WatchEffect {
     Copy(String),
 }
 
+/// The number of sessions in each state, whether or not they are visible.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SessionCounts {
     pub waiting: usize,
@@ -130,6 +131,7 @@ impl WatchModel {
         self.scroll = scroll;
     }
 
+    /// Handles a key. Returns the action that the loop must take, if there is one.
     pub fn press(&mut self, key: Key) -> Option<WatchEffect> {
         self.message = None;
         if key == Key::Quit {

@@ -68,6 +68,7 @@ pub struct DrawResult {
     pub rows: usize,
 }
 
+/// Draws the model into the buffer.
 pub fn draw(
     model: &WatchModel,
     look: ViewStyle,
