@@ -1,6 +1,6 @@
-//! The daemon: observes sessions where no hook runs, receives the user's replies, and acts on both.
-//! `turnbridge-notify` uses `delivery` when no daemon runs. Code that the command line needs too is
-//! in `turnbridge-system`.
+//! The library of the daemon: delivers notices, receives and runs the user's replies, serves the
+//! board, and observes sessions where no hook reports. `turnbridge-notify` uses `delivery` when no
+//! daemon runs. Code that the command line needs too is in `turnbridge-system`.
 
 pub mod board;
 pub mod channels;

@@ -1,5 +1,5 @@
-//! Reads the config for the command line: prints a note for unknown keys, and returns a wrong
-//! config as an error with a hint.
+//! Reads the config for the command line: prints notes about unknown keys and exposed tokens, and
+//! returns a wrong config as an error with a hint.
 
 use anyhow::Result;
 pub use turnbridge_config::{Config, RATES, VoiceConfig, check_voice_name};
@@ -8,6 +8,7 @@ pub use turnbridge_system::config_file::{extend, path, set, set_all};
 
 use crate::failure::note;
 
+/// Reads the config, and prints notes about unknown keys and exposed tokens.
 pub fn read() -> Result<Config> {
     let config = Config::read().map_err(explain)?;
     for key in &config.unknown {

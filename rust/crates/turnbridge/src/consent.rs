@@ -1,4 +1,4 @@
-//! Shows the change of another program's file, and asks the user for consent.
+//! Shows a planned change of a file, asks the user for consent, and makes the change.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::Path;

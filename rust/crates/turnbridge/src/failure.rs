@@ -1,4 +1,5 @@
-//! Reports a command's failure as `error:` and `hint:`, in one place.
+//! Prints a command's failure as `error:` and `hint:`, and returns its exit code. Also prints
+//! notes.
 
 use std::fmt;
 use std::io::{self, ErrorKind};
@@ -20,6 +21,7 @@ impl fmt::Display for SilentFailure {
 
 impl std::error::Error for SilentFailure {}
 
+/// Prints a failure with its hint, and returns the exit code. A closed pipe counts as success.
 pub fn report(result: anyhow::Result<()>) -> ExitCode {
     let Err(error) = result else {
         return ExitCode::SUCCESS;

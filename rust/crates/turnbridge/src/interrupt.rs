@@ -1,4 +1,4 @@
-//! Ctrl-C, SIGTERM and SIGHUP, for commands that have to clean up behind themselves.
+//! Catches Ctrl-C, SIGTERM and SIGHUP, for commands that must clean up before they end.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
@@ -8,7 +8,8 @@ use anyhow::{Context, Result};
 pub struct Interrupt(Receiver<()>);
 
 impl Interrupt {
-    /// From here on such a signal ends nothing by itself. To be called before there is anything to remove.
+    /// Catches the signals, which no longer end the process by themselves. The caller calls it
+    /// before it creates anything that it must remove.
     pub fn listen() -> Result<Interrupt> {
         let (sender, receiver) = channel();
         let handler = move || {
@@ -18,7 +19,7 @@ impl Interrupt {
         Ok(Interrupt(receiver))
     }
 
-    /// Waits for one, for so long at most.
+    /// Waits for a signal. Returns `false` if none comes before the timeout.
     pub fn comes_within(&self, timeout: Duration) -> bool {
         self.0.recv_timeout(timeout) != Err(RecvTimeoutError::Timeout)
     }

@@ -1,4 +1,5 @@
-//! `turnbridge`: the command line.
+//! Starts `turnbridge`: runs the command line, or plays an agent if a demo has started it under an
+//! agent's name.
 
 mod commands;
 mod config;

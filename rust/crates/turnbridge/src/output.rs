@@ -1,5 +1,6 @@
-//! The output streams. All of stdout and stderr goes through here (clippy.toml forbids other ways),
-//! so that no text of users, models, projects or other programs controls the terminal.
+//! Provides the output streams. All of stdout and stderr goes through here, except the drawing of
+//! `turnbridge watch` (clippy.toml forbids other ways), so that no text of users, models, projects
+//! or other programs controls the terminal.
 
 use std::io::{self, BufWriter, IsTerminal, StderrLock, StdoutLock, Write};
 

@@ -31,11 +31,13 @@ pub fn remove_hooks(consent: Consent, target: &WslTarget) -> Result<()> {
     consent.carry_out(&change, texts_for_removing(&change, CLAUDE)).map(drop)
 }
 
+/// Restores the file of Claude Code's settings from its backup.
 pub fn restore_hooks(consent: Consent, target: &WslTarget) -> Result<()> {
     let change = claude_hooks::plan_restoring(target)?;
     consent.carry_out(&change, texts_for_registering(consent, &change, CLAUDE)).map(drop)
 }
 
+/// Sets `notify` in Codex's `config.toml`.
 pub fn apply_notify(consent: Consent, target: &WslTarget, mode: NotifyMode) -> Result<()> {
     let planned = codex_notify::plan_registering(target, mode)?;
     let also_done = planned

@@ -1,5 +1,6 @@
-//! One sign-in of the command that started it: first by a page in the state folder, then by a code
-//! if no browser fetches the page. `turnbridge_core` decides the next step.
+//! Signs a browser in to the board for the command that started it: by a page in the state folder,
+//! then by a code if no browser fetches the page; or by a code alone. `turnbridge_core` decides the
+//! next step.
 
 use std::process::Child;
 use std::time::Instant;
@@ -19,7 +20,7 @@ use turnbridge_system::daemon_control;
 
 use crate::failure::{hinted, tell};
 
-/// A sign-in under way. Its secrets become invalid when it is dropped.
+/// A sign-in that has begun. Its secrets become invalid when it is dropped.
 pub struct BoardSignIn {
     paths: StatePaths,
     board: BoardFile,
@@ -42,6 +43,7 @@ enum SignInWay {
     Code,
 }
 
+/// The result of one step.
 #[derive(Debug, PartialEq, Eq)]
 pub enum SignInState {
     GoesOn,

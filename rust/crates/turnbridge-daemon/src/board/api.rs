@@ -1,5 +1,5 @@
-//! Routes the board's requests. The page's static files need no token. Everything under `/api/`
-//! needs it, and the server has checked it before it calls this module.
+//! Routes the board's HTTP requests to the modules that answer them. The server has already checked
+//! the token of every path under `/api/`; the static files and `/enter` need none.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -25,10 +25,13 @@ pub struct BoardState {
     pub sign_in: SignIn,
     pub is_japanese: AtomicBool,
     pub live: LiveUpdates,
+    /// The callback after a reply was stored.
     pub tell: Box<dyn Fn() + Send + Sync>,
+    /// The callback after a connection was refused because of its user.
     pub refused: Box<dyn Fn(PeerRefusal) + Send + Sync>,
 }
 
+/// The answer to a request.
 pub enum BoardAnswer {
     Whole(HttpResponse),
     /// A stream of changes.
@@ -43,6 +46,7 @@ impl BoardState {
         }
     }
 
+    /// Returns the answer to an accepted request.
     pub fn answer(&self, head: &RequestHead, body: &[u8]) -> BoardAnswer {
         if head.path == "/api/events" && head.method == "GET" {
             return BoardAnswer::Stream;
@@ -108,6 +112,7 @@ impl BoardState {
     }
 }
 
+/// Returns the key of a session, or `None` if the agent or the id is not valid.
 pub fn session_key(agent: Option<&str>, id: Option<&str>) -> Option<SessionKey> {
     SessionKey::of(agent?, id?)
 }

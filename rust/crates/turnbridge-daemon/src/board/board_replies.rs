@@ -1,6 +1,6 @@
-//! Replies on the board: stores typed ones in the inbox (X36), and shows the progress of every
-//! reply in the inbox, whatever its source. No other channel gets messages about a reply from the
-//! board.
+//! Stores replies typed on the board in the inbox (X36), and renders the replies in the inbox,
+//! whatever their source, with their progress. No other channel gets messages about a reply from
+//! the board.
 
 use serde_json::{Value, json};
 use turnbridge_core::ids::{SessionKey, is_uuid};
@@ -20,7 +20,8 @@ use super::http::HttpResponse;
 /// The limit of a reply in characters, the same as for a message in Slack.
 const LONGEST: usize = 40_000;
 
-/// Accepts `{id, tool, session_id, text}`. The id deduplicates replies.
+/// Stores the reply `{id, tool, session_id, text}` in the inbox, and returns the response. The id
+/// deduplicates replies.
 pub fn accept(board: &BoardState, order: &Value) -> HttpResponse {
     let text = order["text"].as_str().unwrap_or_default();
     let Some(id) = order["id"].as_str().filter(|id| is_uuid(id)) else {
@@ -63,6 +64,7 @@ pub fn all(paths: &StatePaths) -> Vec<Value> {
     all_where(paths, |_| true)
 }
 
+/// Returns the replies of the last week of one session, in the order of their receipt.
 pub fn of_session(paths: &StatePaths, key: &SessionKey) -> Vec<Value> {
     all_where(paths, |reply| reply.to.key() == Some(key))
 }
@@ -90,7 +92,7 @@ fn pending_where(paths: &StatePaths, is_wanted: impl Fn(&Reply) -> bool) -> Vec<
     wanted.map(shown).collect()
 }
 
-/// `state` is a word that the page has a sentence for.
+/// Returns a reply as the page reads it. `state` is a word for which the page has a sentence.
 fn shown(reply: &Reply, state: &str, result: Option<&RunResult>) -> Value {
     let [agent, session_id] = reply.to.words();
     json!({

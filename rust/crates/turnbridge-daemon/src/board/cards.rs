@@ -1,4 +1,5 @@
-//! Renders sessions for the board: a card, and the list of cards.
+//! Renders sessions as JSON for the board: one card, or the snapshot of all cards with which a page
+//! begins.
 
 use std::fs;
 

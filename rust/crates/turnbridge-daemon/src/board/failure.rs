@@ -1,4 +1,5 @@
-//! Renders an error for the page: the cause, and a hint for the user.
+//! Renders an error as JSON for the page: the cause and a hint, with tokens masked and invisible
+//! characters shown.
 
 use serde_json::{Value, json};
 use turnbridge_core::text::token_mask::without_tokens;

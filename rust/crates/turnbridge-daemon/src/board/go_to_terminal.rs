@@ -1,5 +1,6 @@
-//! "Go to terminal": if no pane is known and none can be opened, it returns a command for the user.
-//! It returns none while an agent has a session open that may not be open twice.
+//! Handles "Go to terminal": switches to the session's pane, or resumes the session in a new one.
+//! If neither is possible, it returns a command for the user, unless the agent has the session open
+//! and may not open it twice.
 
 use serde_json::{Value, json};
 use turnbridge_core::ids::SessionKey;

@@ -1,7 +1,7 @@
-//! Decides which HTTP requests the board accepts: those of its own page, and of programs that have
-//! the token. Any other open page can also send requests to this machine. By a name of its own that
-//! resolves to it (DNS rebinding), it could even read the responses. Host, origin and token must
-//! therefore all be right.
+//! Decides which HTTP requests the board accepts, by the headers Host, Origin and Sec-Fetch-*, and
+//! by the token; `server` decides which paths need the token. Pages of other sites can also send
+//! requests to this machine. With a host name that resolves to it (DNS rebinding), they could even
+//! read the responses.
 
 use super::http::RequestHead;
 use super::token;

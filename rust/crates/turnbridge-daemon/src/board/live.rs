@@ -1,6 +1,6 @@
-//! Pushes changes to open pages within a moment of a hook. It watches the folders of sessions,
-//! turns and replies, and reads the files that changed. A rescan finds changes that the watcher
-//! misses. Without an open page it reads no files.
+//! Pushes changes of sessions and replies to open pages within a moment of a hook. A file watcher
+//! reports changed files, and a rescan finds changes that it misses. Without an open page it reads
+//! no files.
 
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,6 +42,7 @@ enum LiveCommand {
     Stop,
 }
 
+/// The handle of the thread that pushes changes.
 pub struct LiveUpdates {
     orders: Mutex<Sender<LiveCommand>>,
 }

@@ -1,9 +1,9 @@
-//! The board: a local web page that shows every session and its turns, and accepts replies
-//! (KT-76..83, X36). Files are the only truth here too: its threads read what hooks and daemon have
-//! written, and hold none of their locks. A reply goes into the inbox, like one from Slack.
+//! Serves the board: a local web page that shows every session and its turns, and accepts replies
+//! (KT-76..83, X36). Its threads read the files that hooks and the daemon have written, and hold
+//! none of their locks. A reply goes into the inbox, like one from Slack.
 //!
-//! The token allows its holder to make an agent run, so that all other requests are refused: see
-//! `guard`.
+//! The holder of the token can make an agent run. Requests for data and actions are therefore
+//! refused without it: see `guard`, and `sign_in` for how a browser gets it.
 
 mod api;
 mod board_replies;

@@ -1,7 +1,7 @@
-//! The board's HTTP server, which listens on loopback only. A named thread accepts, and each
-//! request has a short-lived thread; their number and time are limited. A connection of another
-//! user's process is refused before anything is read (`peer`). Connections without the token take
-//! no place from those with it (`unauthenticated`).
+//! Runs the board's HTTP server, on loopback only. One thread per address accepts connections, and
+//! each request has a short-lived thread; their number and time are limited. A connection of
+//! another user's process is refused before anything is read (`peer`). Connections without the
+//! token do not count against the limit of those with it (`unauthenticated`).
 
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
@@ -35,6 +35,7 @@ const STACK: usize = 512 << 10;
 /// The limit of tries to find a port that is free at both addresses.
 const MOST_PORTS: usize = 64;
 
+/// The sockets on which the board listens.
 pub struct Listening {
     pub listeners: Vec<TcpListener>,
     pub port: u16,
@@ -91,7 +92,7 @@ impl BoardServer {
         Ok(BoardServer { is_stopping, threads })
     }
 
-    /// Stops accepting; requests under way finish by themselves.
+    /// Stops accepting. Requests that have begun finish by themselves.
     pub fn stop(&mut self) {
         self.is_stopping.store(true, Ordering::SeqCst);
         for (address, thread) in self.threads.drain(..) {
@@ -125,8 +126,8 @@ impl Drop for Slot<'_> {
     }
 }
 
-/// The place of a connection while it is served: a guest's, which newer guests may take, or with
-/// the token a reserved one.
+/// The limit against which a connection counts while it is served. Without the token, newer
+/// connections may close it.
 enum ConnectionHold<'a> {
     Unauthenticated(#[expect(dead_code, reason = "held, not read")] UnauthenticatedConnection),
     Request(#[expect(dead_code, reason = "held, not read")] Slot<'a>),

@@ -1,4 +1,5 @@
-//! The board's settings: switches the hooks in Claude Code's own settings (KT-83, KT-84).
+//! Returns the data of the board's settings page, and switches Turnbridge's hooks in Claude Code's
+//! own settings (KT-83, KT-84).
 
 use anyhow::Result;
 use serde_json::{Value, json};
@@ -19,6 +20,7 @@ use turnbridge_system::wsl::WslTarget;
 use super::failure::{failure_json, safe};
 use super::http::HttpResponse;
 
+/// Returns the state of the hooks, of replies and of the config, for the page.
 pub fn settings(paths: &StatePaths, language: Language) -> Value {
     let status = daemon_control::read_status(paths);
     json!({

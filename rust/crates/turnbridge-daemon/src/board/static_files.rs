@@ -1,5 +1,5 @@
-//! The static files of the page, built into the executable: no build step, and no external
-//! resources.
+//! Serves the static files of the page, which are built into the executable. The page has no build
+//! step and loads no external resources.
 
 use std::borrow::Cow;
 
@@ -22,6 +22,7 @@ const FILES: [(&str, &str, &str); 10] = [
     ("/thread.js", SCRIPT, include_str!("page/thread.js")),
 ];
 
+/// Returns the response for a path, or `None` if there is no such file.
 pub fn find(path: &str) -> Option<HttpResponse> {
     let (_, content_type, text) = FILES.iter().find(|(name, ..)| *name == path)?;
     Some(HttpResponse { status: 200, content_type, body: Cow::Borrowed(text.as_bytes()) })

@@ -1,15 +1,17 @@
-//! The board's secret: 256 random bits, new for every daemon.
+//! Makes and compares the board's secrets, 256 random bits each. The token is new at every start of
+//! the board.
 
 use std::hint::black_box;
 use std::io;
 
 use turnbridge_system::random;
 
+/// Returns a new secret, in hexadecimal.
 pub fn make() -> io::Result<String> {
     random::hex::<32>()
 }
 
-/// Compares in constant time. The length is no secret.
+/// Returns whether two secrets are equal, in constant time. The length is no secret.
 pub fn is_same(token: &str, other: &str) -> bool {
     let pairs = token.bytes().zip(other.bytes());
     let difference = pairs.fold(0, |seen, (a, b)| black_box(seen | (a ^ b)));

@@ -1,4 +1,4 @@
-//! Reads a session's turns page by page, the newest page first, because users read it most.
+//! Reads a session's ended turns page by page, the newest page first, and its open turn.
 
 use std::fs;
 
@@ -44,7 +44,7 @@ fn shown(turn: TurnRecord) -> TurnRecord {
     TurnRecord { prompt, ..turn }
 }
 
-/// Returns the turn that is under way.
+/// Returns the turn that has not ended, or `None` if there is none.
 pub fn open_turn(paths: &StatePaths, session: &Session) -> Option<Value> {
     let run = session.current_run()?;
     let is_open = matches!(session.state(), State::Working | State::WaitingUser);

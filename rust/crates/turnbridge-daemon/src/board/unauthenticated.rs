@@ -1,5 +1,5 @@
-//! The connections that have not sent the token yet. Their number is limited, and a new one closes
-//! the oldest. Idle connections therefore block no other client.
+//! Limits the connections that have not sent the token yet: a new one above the limit closes the
+//! oldest. Idle connections therefore block no other client.
 
 use std::collections::VecDeque;
 use std::net::{Shutdown, TcpStream};
@@ -21,6 +21,7 @@ struct ConnectionQueue {
 }
 
 impl UnauthenticatedPool {
+    /// Adds a connection. Above the limit it closes the oldest one.
     pub fn enter(
         self: &Arc<UnauthenticatedPool>,
         stream: &Arc<TcpStream>,
@@ -43,7 +44,7 @@ impl UnauthenticatedPool {
     }
 }
 
-/// A place in the room, which is released when it is dropped.
+/// A connection in the pool, which leaves the pool when it is dropped.
 pub struct UnauthenticatedConnection {
     unauthenticated: Arc<UnauthenticatedPool>,
     number: u64,

@@ -1,4 +1,4 @@
-//! The interface between delivery and a channel. Order, retries and progress on the disk are the
+//! Defines the interface between delivery and a channel. Order, retries and stored progress are the
 //! same for all channels and are in `delivery`.
 
 use std::io;
@@ -38,12 +38,11 @@ pub trait Channel {
         message: &NoticeMessage,
     ) -> Result<(), ChannelError>;
 
-    /// Looks for a message that may have been posted, and returns its name, or `None` if it was
-    /// not.
+    /// Finds a message that may have been posted. Returns its name, or `None` if it was not posted.
     fn find(&mut self, wanted: &ChannelSearch<'_>) -> Result<Option<String>, ChannelError>;
 
-    /// Saves that the thread of a notice leads to its session, once, so that a reply there finds it.
-    /// A channel on which people cannot answer saves nothing.
+    /// Saves, once, that the thread of a notice leads to its session, so that a reply there finds
+    /// it. A channel on which users cannot reply saves nothing.
     fn keep_route(&mut self, _notice: &Notice, _place: &str, _parent: &str) -> io::Result<()> {
         Ok(())
     }

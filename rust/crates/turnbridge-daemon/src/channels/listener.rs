@@ -1,5 +1,6 @@
-//! The interface between the daemon and the receiving side of a channel. A listener writes replies
-//! into the inbox itself. The daemon gets an event for a new reply or a changed status.
+//! Defines the interface between the daemon and the part of a channel that receives replies. A
+//! listener writes replies into the inbox itself. The daemon gets an event for a new reply or a
+//! changed status.
 
 use turnbridge_config::Config;
 use turnbridge_core::ids::ChannelName;
@@ -14,8 +15,8 @@ pub trait Listener {
     /// Applies a config: opens or closes the connection, or leaves it unchanged.
     fn set_config(&mut self, config: &Config, log: &DaemonLog);
 
-    /// Retries what this machine prevented (a full disk, a damaged state file), and less often what the
-    /// service has refused. The daemon calls it every 30 seconds.
+    /// Retries a connection that this machine prevented (a full disk, a damaged state file), and
+    /// less often one that the service has refused. The daemon calls it every 30 seconds.
     fn retry(&mut self, log: &DaemonLog);
 
     /// Processes the reports of its threads, which they announced by `Event::Channel`.

@@ -1,4 +1,5 @@
-//! The channels on which users get notices and reply. Slack is the only one.
+//! Opens the channels on which users get notices and reply. Slack is the only one; the board is no
+//! channel.
 
 pub mod channel;
 pub mod listener;

@@ -1,4 +1,4 @@
-//! What prevents the use of a channel, for people.
+//! Describes why nothing can be delivered on a channel, in a text and a hint for users.
 
 use turnbridge_config::Problem;
 use turnbridge_core::ids::ChannelName;
@@ -15,6 +15,7 @@ impl DeliveryObstacle {
         DeliveryObstacle { text: text.into(), hint: hint.into() }
     }
 
+    /// Returns the obstacle of a channel that is missing in the config.
     pub fn not_configured(channel: &ChannelName) -> DeliveryObstacle {
         match *channel == ChannelName::SLACK {
             true => DeliveryObstacle::new(

@@ -1,5 +1,5 @@
-//! The board during the daemon's life. It exists from the first read of the config on, with or
-//! without a valid one.
+//! Starts, restarts and stops the board for the daemon, and logs its problems. The board runs from
+//! the first read of the config on, whether or not the config is valid.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -15,6 +15,7 @@ use super::event::DaemonEvent;
 use super::log::DaemonLog;
 use crate::board::{Board, PeerRefusal, sign_in};
 
+/// The board, or the error of its last start.
 pub struct BoardSide {
     paths: StatePaths,
     events: Sender<DaemonEvent>,
@@ -34,7 +35,8 @@ impl BoardSide {
         BoardSide { paths, events, log, port, language, open: None, told: None }
     }
 
-    /// Restarts the board only if its port has changed, because pages are open.
+    /// Applies a config. It restarts the board only if the port has changed, because pages are
+    /// open.
     pub fn set_config(&mut self, config: &Config) {
         self.language = config.spoken_language();
         if config.board.port != self.port {
@@ -81,7 +83,7 @@ impl BoardSide {
         }
     }
 
-    /// Returns `None` if no start was tried yet.
+    /// Returns whether the board is served, or `None` if no start was tried yet.
     pub fn status(&self) -> Option<BoardStatus> {
         match (&self.open, &self.told) {
             (Some(board), _) => Some(BoardStatus::Served { port: board.port() }),

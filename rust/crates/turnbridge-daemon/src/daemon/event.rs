@@ -1,4 +1,4 @@
-//! The events of the daemon: one closed list with one receiver. Threads share no state.
+//! Defines the events that threads send to the daemon's loop, which is their only receiver.
 
 use turnbridge_core::ids::ChannelName;
 
@@ -23,6 +23,7 @@ pub enum DaemonEvent {
     Stop(StopReason),
 }
 
+/// The folder of a changed file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangedPlace {
     Outbox,

@@ -1,5 +1,5 @@
-//! Writes `daemon.log` (SLV-83): input, decisions and output. It contains no token and no text of
-//! the user or a model.
+//! Writes `daemon.log` (SLV-83), which records input, decisions and output. It contains no token
+//! and no text of the user or a model.
 
 use std::path::PathBuf;
 

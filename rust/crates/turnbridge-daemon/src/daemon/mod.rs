@@ -1,7 +1,8 @@
-//! The daemon: one owner of state, one closed list of events, one named thread per source.
+//! Runs the daemon: one loop owns its state, and named threads send it events.
 //!
-//! It delivers queued notices, receives replies, and observes what no hook reports. Files are the
-//! only truth and hooks need no daemon: a killed daemon causes delay, never loss.
+//! The daemon delivers queued notices, receives replies and runs them, serves the board, and
+//! observes what no hook reports. Everything lasting is in files, and hooks need no daemon: a
+//! killed daemon causes delay, never loss.
 
 mod board_side;
 pub(crate) mod event;
@@ -48,8 +49,8 @@ const RESCAN: Duration = Duration::from_secs(30);
 /// The delay before a changed config is read: editors empty a file before they write it, and an
 /// empty config is valid.
 const SETTLED: Duration = Duration::from_millis(200);
-/// The poll interval while replies are under way: no event reports a killed runner or a closed
-/// terminal.
+/// The poll interval while there are unfinished replies: no event reports a killed runner or a
+/// closed terminal.
 const LOOK_AFTER: Duration = Duration::from_secs(1);
 
 /// The reason why the daemon did not start.
@@ -127,7 +128,7 @@ struct Daemon {
     /// The text of the config in force.
     config: Option<String>,
     status: DaemonStatus,
-    /// Others can read the status as it is now.
+    /// The status file contains the current status.
     is_status_saved: bool,
     rescan_at: Instant,
     /// The time of the next read of the config.

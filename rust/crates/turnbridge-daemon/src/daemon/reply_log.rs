@@ -1,5 +1,5 @@
-//! The fields that `daemon.log` has about a message in a reply's thread (SLV-83): ids and kinds, no
-//! text.
+//! Returns the fields that `daemon.log` has about a message in a reply's thread (SLV-83): ids,
+//! kinds and a duration, no text.
 
 use turnbridge_core::replies::reply_plan::PendingReply;
 use turnbridge_core::replies::thread_message::ThreadMessage;

@@ -1,5 +1,5 @@
-//! Executes the plan for every reply in the inbox: posts to its thread, starts its run, and finds
-//! out the result of killed runs. `reply_plan` decides the next step.
+//! Executes the next step of every reply in the inbox: posts to its thread, starts its run, and
+//! finds out the result of killed runs. `reply_plan` decides the step.
 //!
 //! Messages go through the outbox, so that each arrives once. A reply advances when the outbox
 //! reports that its message has arrived: the receipt is in the thread before the run begins
@@ -28,6 +28,7 @@ use turnbridge_system::replies::runs::{self, LastLooks, RunFinding};
 use super::log::DaemonLog;
 use super::reply_log::{self, ThreadMessageState};
 
+/// The runners that were started, and the settings for replies.
 pub struct ReplyRuns {
     paths: StatePaths,
     log: DaemonLog,
@@ -60,6 +61,7 @@ impl ReplyRuns {
         self.live = live;
     }
 
+    /// Returns whether the inbox had unfinished replies at the last step.
     pub fn are_under_way(&self) -> bool {
         self.are_under_way
     }
@@ -81,8 +83,8 @@ impl ReplyRuns {
         has_queued
     }
 
-    /// What Codex had in its queue, and has begun since, is shown so. Its thread is told nothing more: the
-    /// turn has a thread of its own.
+    /// Finds the replies that Codex had in its queue and has begun since, and records that. It
+    /// posts nothing in their thread: the turn has its own thread.
     pub fn find_begun(&mut self) {
         match runs::find_begun(&self.paths, &mut self.looks) {
             Err(error) => self.log.error("the inbox", &[("error", error.to_string().into())]),

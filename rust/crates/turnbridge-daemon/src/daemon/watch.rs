@@ -1,5 +1,6 @@
-//! Reports changes in Turnbridge's folders by the operating system's file watcher. Correctness does
-//! not depend on it, because the daemon rescans regularly.
+//! Reports changes in the state folder, the outbox, the inbox and the config's folder, by the
+//! operating system's file watcher. Correctness does not depend on it, because the daemon rescans
+//! regularly.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
@@ -56,7 +57,7 @@ impl FolderWatch {
         watch
     }
 
-    /// Watches folders that did not exist before. Returns whether one of them exists now.
+    /// Watches the folders that did not exist before. Returns whether it watches one of them now.
     pub fn look_for_missing(&mut self) -> bool {
         let Some(watcher) = &mut self.watcher else { return false };
         let before = self.missing.len();

@@ -1,4 +1,4 @@
-//! Delivers the queued notices with one config.
+//! Opens the channels of one config, and delivers the queued notices on them.
 
 use turnbridge_config::Config;
 use turnbridge_config::slack_connection::speed_up;
@@ -13,7 +13,7 @@ use crate::delivery::left_alone::LeftAlone;
 use crate::delivery::one_delivery::RealPace;
 use crate::delivery::{DrainResult, drain};
 
-/// Delivers by one config, as often as it is asked to.
+/// A config and its open channels, which later deliveries use again.
 pub struct Deliverer {
     config: Config,
     /// The channels that could be opened.

@@ -1,5 +1,5 @@
-//! The thread that delivers notices during the daemon's life. The daemon reports changes of the
-//! outbox, and the thread computes the time of the next retry itself.
+//! Runs the thread that delivers notices during the daemon's life. The daemon reports changes of
+//! the outbox, and the thread computes the time of the next retry itself.
 
 use std::io;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -26,12 +26,14 @@ enum DeliveryCommand {
     Stop,
 }
 
+/// The handle of the delivery thread.
 pub struct DeliveryThread {
     orders: Sender<DeliveryCommand>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl DeliveryThread {
+    /// Starts the thread, which calls `tell` after each pass.
     pub fn start(
         paths: StatePaths,
         config: Config,
@@ -54,7 +56,7 @@ impl DeliveryThread {
         let _ = self.orders.send(DeliveryCommand::Use(Box::new(config)));
     }
 
-    /// Waits for the call that is under way, and starts no other.
+    /// Waits for the end of a pass that runs now, and starts no other.
     pub fn stop(mut self) {
         let _ = self.orders.send(DeliveryCommand::Stop);
         if let Some(thread) = self.thread.take() {

@@ -1,4 +1,5 @@
-//! Delivers from the outbox until no notice in it is due.
+//! Delivers notices from the outbox until none is due. It stores the progress of each, and logs
+//! every attempt.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -153,7 +154,8 @@ impl Round<'_> {
                 note_failure(&mut entry.progress, &trouble);
                 let OutboxEntry { notice, channel, progress } = &entry;
                 let saved = outbox::save_progress(paths, &notice.id, channel, progress);
-                // After the progress: who reads the line and asks for another try finds it held.
+                // This follows the write of the progress: a process that reads the line and
+                // requests a retry finds the notice held.
                 log_outcome(paths, &entry, started, Some(&trouble));
                 saved?;
                 if !matches!(trouble, DeliveryFailure::Permanent { .. }) {
@@ -165,8 +167,8 @@ impl Round<'_> {
     }
 }
 
-/// Fixes what is sent, at the first attempt. `false`: nothing is. A turn whose prompt its rollout
-/// does not tell is no user's (SLV-63, X10).
+/// Determines the messages at the first attempt. Returns `false` if nothing is to be sent: a turn
+/// whose prompt is not in its rollout is not the user's (SLV-63, X10).
 fn prepare(notice: &Notice, progress: &mut NoticeProgress, channel: &dyn Channel) -> bool {
     if progress.messages.is_empty() {
         let agent = notice.session.agent();

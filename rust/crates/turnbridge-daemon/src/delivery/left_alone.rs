@@ -13,15 +13,17 @@ use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::{newer_files, outbox};
 use turnbridge_store::{clock, log};
 
+/// The files that were logged.
 #[derive(Default)]
 pub struct LeftAlone {
     logged: BTreeSet<PathBuf>,
-    /// When the folder had changed at the last check. Every file there is replaced by renaming, which
-    /// changes it.
+    /// The folder's modification time at the last check. Every file there is replaced by renaming,
+    /// which changes the time.
     seen: Option<SystemTime>,
 }
 
 impl LeftAlone {
+    /// Logs the files that were not logged yet, if the folder has changed.
     pub fn log(&mut self, paths: &StatePaths) {
         let folder = paths.outbox_dir();
         let changed = fs::metadata(&folder).and_then(|metadata| metadata.modified()).ok();

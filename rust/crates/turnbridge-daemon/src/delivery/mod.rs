@@ -1,9 +1,9 @@
 //! Delivers notices to their channels, the oldest first. Each arrives once, with its parts in
 //! order, despite crashes and lost responses.
 //!
-//! The intent is saved before every call. After a crash or an ambiguous response, the channel is
-//! searched before anything is posted again. The deliverer holds the outbox's lock: the daemon
-//! while it runs, else `turnbridge-notify`.
+//! The intent is saved before every post. After a crash or an ambiguous response, the channel is
+//! searched before anything is posted again. The process that delivers holds the outbox's lock: the
+//! daemon, `turnbridge-notify`, or a command that retries.
 
 pub mod deliverer;
 pub(crate) mod delivery_thread;

@@ -1,5 +1,5 @@
-//! Delivers the queued notices once: for `turnbridge-notify`, and for users who do not want to
-//! wait.
+//! Delivers the queued notices once, for `turnbridge-notify` and for commands that retry. It also
+//! deletes old files for hooks without a daemon.
 
 use std::path::Path;
 
@@ -45,6 +45,7 @@ pub fn deliver(paths: &StatePaths) -> Result<DrainResult, DeliveryObstacle> {
     Deliverer::new(config).deliver(paths)
 }
 
+/// Logs a warning if other users can read the tokens in the config.
 pub fn warn_if_exposed(config: &Config, log: &Path) {
     if config.is_exposed {
         let fields = [("hint", "run `chmod 600` on it".into())];

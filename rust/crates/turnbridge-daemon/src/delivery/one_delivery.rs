@@ -24,6 +24,7 @@ pub struct RealPace {
 }
 
 impl RealPace {
+    /// Returns a pace that divides each sleep by `speed_up`.
     pub const fn hasty(speed_up: u32) -> RealPace {
         RealPace { speed_up }
     }
@@ -106,7 +107,8 @@ impl NoticeDelivery<'_> {
         self.notice.thread_on(&self.channel.name())
     }
 
-    /// The next message, posted or found. Returns its name, and whether it was found.
+    /// Posts the next message, or finds it if it may have arrived. Returns its name, and whether it
+    /// was found.
     fn arrive(
         &mut self,
         place: &str,

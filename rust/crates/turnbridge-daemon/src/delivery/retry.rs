@@ -1,4 +1,4 @@
-//! Retries waiting and held notices immediately.
+//! Makes waiting and held notices due immediately, and delivers them.
 
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::outbox;

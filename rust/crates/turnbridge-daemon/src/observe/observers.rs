@@ -1,5 +1,5 @@
-//! Runs the observers and schedules their polls: `rollouts` for Codex, `liveness` for Claude,
-//! `panes` (KT-45, KT-55, X31).
+//! Runs the observers and schedules their polls: `rollouts` for Codex, `session_observer` for
+//! Claude, `panes` (KT-45, KT-55, X31). It queues the notices that they return.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -97,6 +97,7 @@ impl Observers {
         self.deal_with(effects)
     }
 
+    /// Handles a change of Codex's rollouts. Returns whether it queued a notice.
     pub fn see(&mut self, change: RolloutChange) -> bool {
         // This precedes the read of the lines, so that they find the thread's environment.
         let homes = self.codex.as_ref().map_or_else(Vec::new, |codex| codex.homes.clone());
@@ -126,6 +127,7 @@ impl Observers {
         self.look_at
     }
 
+    /// Makes the polls that are due. Returns whether it queued a notice.
     pub fn check(&mut self) -> bool {
         let now = Instant::now();
         if now < self.look_at {

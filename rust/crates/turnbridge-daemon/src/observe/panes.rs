@@ -1,6 +1,6 @@
 //! Binds Codex's threads to the panes that wait for them, as their rollouts appear (KT-69).
 //!
-//! While no pane waits, this costs one file metadata read per poll. The bindings are in
+//! While no pane waits, a poll costs one read of a file's metadata. The bindings are in
 //! `panes.json`, which the command line also reads and writes.
 
 use std::collections::BTreeMap;
@@ -15,6 +15,7 @@ use turnbridge_core::terminals::panes::Panes;
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::pane_store;
 
+/// The state of the registry of panes at the last read.
 pub struct PaneBinder {
     paths: StatePaths,
     /// The time and length of the registry at the last read.
@@ -38,7 +39,7 @@ impl PaneBinder {
         if self.stamp() == self.seen { Ok(None) } else { self.look_again(homes) }
     }
 
-    /// Handles a write to a rollout.
+    /// Handles a write to a rollout. Returns the same as `check`.
     pub fn see(&mut self, path: &Path) -> io::Result<Option<BTreeMap<SessionId, RunEnvironment>>> {
         // A launch of a moment ago counts, even though no poll has seen it.
         let stamp = self.stamp();
@@ -46,12 +47,13 @@ impl PaneBinder {
             return Ok(None);
         }
         let panes = pane_store::settle_with(&self.paths, path)?;
-        // `look` handles all other rollouts of a new launch.
+        // `check` handles all other rollouts of a new launch.
         let seen = self.seen;
         Ok(self.note(seen, &panes))
     }
 
-    /// The same as `look`, for when rollouts may have appeared without a report.
+    /// Like `check`, but reads the registry even if it has not changed: rollouts may have appeared
+    /// without a report.
     pub fn look_again(
         &mut self,
         homes: &[PathBuf],

@@ -1,5 +1,6 @@
 //! Delivers queued notices and exits. With `--prune` it deletes old files. With `--hook` it is the
-//! hook of PermissionRequest, which only queues.
+//! hook that only queues a notice when an agent waits for its user: at PermissionRequest, and at
+//! the tool call by which Codex asks a question.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! The hook for every event but Stop: records the session's state.
+//! Runs as the hook of every event but Stop, and records the session's state.
 
 #![cfg_attr(all(target_os = "linux", target_env = "gnu"), no_main)]
 

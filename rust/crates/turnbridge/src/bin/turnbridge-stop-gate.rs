@@ -1,4 +1,4 @@
-//! The hook for Stop: decides whether the turn may end, then records it.
+//! Runs as the hook of Stop: decides whether the turn may end, then records it.
 
 #![cfg_attr(all(target_os = "linux", target_env = "gnu"), no_main)]
 

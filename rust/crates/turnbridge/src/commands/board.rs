@@ -1,5 +1,5 @@
-//! `turnbridge board`: prints the address of the page that the daemon serves, and signs a browser
-//! in to it.
+//! `turnbridge board`: prints the address of the page that the daemon serves. With `--open` or
+//! `--code` it also signs a browser in.
 
 use std::io::Write;
 use std::time::Duration;

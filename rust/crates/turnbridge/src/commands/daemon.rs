@@ -1,4 +1,5 @@
-//! `turnbridge daemon`: starts the daemon, shows its status, stops it.
+//! `turnbridge daemon`: starts the daemon, shows its status, stops it. With `--foreground` this
+//! process is the daemon.
 
 use std::io::Write;
 

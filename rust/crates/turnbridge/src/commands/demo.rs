@@ -1,4 +1,4 @@
-//! `turnbridge demo`: a daemon with its board, and agents that play, in a home of their own.
+//! `turnbridge demo`: runs a daemon with its board, and agents that only play, in a separate home.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -55,5 +55,5 @@ pub fn run(arguments: &DemoArgs) -> Result<()> {
         output::stdout().write_all(&listed.stdout)?;
     }
     Ok(())
-    // The company ends before the home goes.
+    // The processes end before the home is removed.
 }

@@ -1,4 +1,5 @@
-//! `turnbridge demo-agent PROJECT`: the process that `turnbridge demo` starts for each session.
+//! `turnbridge demo-agent PROJECT`: plays one session of a demo. `turnbridge demo` starts this
+//! process for each session.
 
 use anyhow::{Context, Result};
 use clap::Args;

@@ -1,4 +1,5 @@
-//! `turnbridge doctor`: checks that all parts work together, and prints repairs where they do not.
+//! `turnbridge doctor`: checks that all parts work together, and prints what fixes each problem.
+//! With `--fix` it makes the safe repairs.
 
 use std::io::Write;
 

@@ -1,5 +1,5 @@
-//! A test that this program accepts every `turnbridge` command line in the documents. It splits
-//! each like a shell, and parses it without running it.
+//! Tests that this program accepts every `turnbridge` command line in the documents. It splits each
+//! like a shell, and parses it without running it.
 
 use clap::Parser;
 use clap::error::ErrorKind;

@@ -1,4 +1,5 @@
-//! `turnbridge focus`: goes to the pane of a session, or resumes it in a new one.
+//! `turnbridge focus`: goes to the pane of a session, or resumes it in a new one, or prints the
+//! command that resumes it.
 
 use anyhow::Result;
 use clap::Args;

@@ -1,4 +1,4 @@
-//! `turnbridge gate`: shows or sets whether a turn may end unspoken, and why.
+//! `turnbridge gate`: shows, explains or sets whether a turn may end before the agent has spoken.
 
 use std::io::Write;
 use std::path::PathBuf;

@@ -1,4 +1,5 @@
-//! `turnbridge inbox`: shows waiting and running replies, and the results of the last week.
+//! `turnbridge inbox`: shows waiting and running replies, and the results of the last week. It also
+//! drops waiting replies.
 
 use std::io::Write;
 

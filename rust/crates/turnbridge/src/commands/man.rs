@@ -1,4 +1,4 @@
-//! `turnbridge man`: manual pages, generated from the texts of `--help`.
+//! `turnbridge man`: prints or writes manual pages, generated from the texts of `--help`.
 
 use std::io::Write;
 use std::path::PathBuf;

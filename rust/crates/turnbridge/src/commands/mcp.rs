@@ -1,8 +1,8 @@
-//! `turnbridge mcp`: the voice as a tool for agents, over stdio.
+//! `turnbridge mcp`: serves the voice as a tool for agents, over stdio.
 //!
 //! Claude runs MCP servers outside its sandbox, where sound works. One line is one message, and
-//! stdout contains nothing else. An invalid line never ends the server. A started speech belongs to
-//! the player process and continues after the server's end.
+//! stdout contains nothing else. An invalid line never ends the server. Another process plays a
+//! started speech, which therefore continues after the server's end.
 
 use std::io::{self, Write};
 

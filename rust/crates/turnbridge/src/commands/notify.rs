@@ -1,4 +1,4 @@
-//! `turnbridge notify`: queues the notice for an agent's own report of a finished turn.
+//! `turnbridge notify`: queues a notice from an agent's own report of a finished turn.
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, Read};

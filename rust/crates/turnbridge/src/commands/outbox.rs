@@ -1,4 +1,4 @@
-//! `turnbridge outbox`: shows, retries or drops notices that have not arrived yet.
+//! `turnbridge outbox`: lists, shows, retries or drops notices that have not arrived yet.
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! `--wsl DISTRO`: the option that applies a Windows command to a distribution's files.
+//! Defines `--wsl DISTRO`, the option that applies a Windows command to a distribution's files.
 
 use anyhow::Result;
 use clap::Args;

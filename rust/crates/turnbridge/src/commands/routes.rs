@@ -1,4 +1,4 @@
-//! `turnbridge routes`: shows which session a Slack thread belongs to.
+//! `turnbridge routes`: lists which session each Slack thread belongs to, or removes old entries.
 
 use std::io::Write;
 use std::time::Duration;

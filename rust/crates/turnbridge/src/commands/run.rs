@@ -1,5 +1,5 @@
-//! `turnbridge run`: starts an agent in this terminal, with all that Turnbridge needs to know it
-//! again.
+//! `turnbridge run`: starts an agent in this terminal with the plugin and a known session, and
+//! records the launch in the pane's entry.
 
 use std::ffi::OsString;
 
@@ -30,7 +30,7 @@ pub fn run(arguments: &RunArgs) -> Result<()> {
     let start = AgentStart::plan(&arguments.argv, config::read_or_default)?;
     let words: Vec<_> = arguments.argv.iter().map(|word| word.to_string_lossy()).collect();
     let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
-    // An agent that cannot be found again later is better than none.
+    // An agent whose pane is not recorded is better than none.
     if is_shown()
         && let Err(error) = pane::record(start.agent, &words)
     {

@@ -1,5 +1,6 @@
-//! `turnbridge run-reply ID`: the process that the daemon starts for each reply. It survives the
-//! daemon's stop, and the agent survives its kill.
+//! `turnbridge run-reply ID`: hands one reply to its agent, and waits for the end. The daemon
+//! starts this process for each reply. It continues when the daemon stops, and the agent continues
+//! when this process is killed.
 
 use anyhow::Result;
 use clap::Args;

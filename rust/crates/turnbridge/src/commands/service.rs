@@ -1,4 +1,5 @@
-//! `turnbridge service`: runs the daemon under launchd, systemd or the Task Scheduler.
+//! `turnbridge service`: installs, removes, restarts or shows the service that runs the daemon
+//! under launchd, systemd or the Task Scheduler.
 
 use anyhow::Result;
 use clap::{Args, Subcommand};

@@ -1,5 +1,5 @@
-//! `turnbridge sessions`: shows the state of every session. It needs no daemon: it checks itself
-//! for changes that no hook reports, and records the turns that a killed hook left.
+//! `turnbridge sessions`: shows the state of every session. It needs no daemon: it looks for
+//! changes that no hook reports, and records the turns that a killed hook left.
 
 use std::io::Write;
 

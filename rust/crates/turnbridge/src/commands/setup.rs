@@ -1,4 +1,5 @@
-//! `turnbridge setup`, also run by `turnbridge` alone in a terminal (X35).
+//! `turnbridge setup`: passes the flags to the set-up in `crate::setup`. `turnbridge` alone in a
+//! terminal runs it too (X35).
 
 use std::io::Write;
 

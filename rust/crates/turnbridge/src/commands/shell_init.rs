@@ -1,4 +1,5 @@
-//! `turnbridge shell-init SHELL`: the script by which a shell tells what happens in its pane.
+//! `turnbridge shell-init SHELL`: prints the script by which a shell reports what happens in its
+//! pane.
 
 use std::io::Write;
 

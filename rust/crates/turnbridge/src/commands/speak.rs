@@ -1,4 +1,5 @@
-//! `turnbridge speak`: reads a text aloud, or writes it as speech into a file.
+//! `turnbridge speak`: reads a text aloud, or writes it as speech into a file. With `--play-now` it
+//! is the process that plays.
 
 use std::io::{IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};

@@ -1,5 +1,6 @@
 //! `turnbridge uninstall`: reverts the set-up. It tries each step, whether or not the one before
-//! succeeded. It deletes the backups of the user's files only after it has restored the files.
+//! succeeded. `--purge` deletes files only if all steps have succeeded. The backups of the agents'
+//! files stay.
 
 use std::path::PathBuf;
 
@@ -70,7 +71,7 @@ pub fn run(arguments: &UninstallArgs) -> Result<()> {
     if dry_run {
         return Ok(());
     }
-    // Whose they are cannot be told for sure, and they are the last word on what was.
+    // It is not certain who made them, and only they show the former content.
     for backup in backups(&paths)? {
         say(&format!("`{}` stays: it is as the file was before", backup.display()))?;
     }

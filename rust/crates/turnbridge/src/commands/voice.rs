@@ -1,4 +1,4 @@
-//! `turnbridge voice`: who speaks, how fast, and whether at all.
+//! `turnbridge voice`: shows the voice, chooses voice and rate, mutes, and speaks a test.
 
 use std::io::Write;
 
@@ -175,7 +175,8 @@ fn choose(language: Language, name: Option<&str>) -> Result<()> {
     report(changed, &format!("{} {}", code(language), name.unwrap_or("the engine's own voice")))
 }
 
-/// Engines know more names than they list, so this is no error.
+/// Prints a note if the engine does not list the name. It is no error: engines know more names than
+/// they list.
 fn warn_of_unlisted(name: &str) {
     let Some(speaker) = Speaker::usual(&Manner::default()) else { return };
     if !speaker.lists(name) {
@@ -203,7 +204,7 @@ fn mute(mute: bool) -> Result<()> {
     report(changed, if mute { "muted" } else { "not muted" })
 }
 
-/// Whoever mutes does not want to hear the rest either.
+/// Ends the current speech: a user who mutes does not want to hear the rest of it.
 fn hush() {
     if let Some(Err(error)) = trusted_state().map(|paths| speech_mark::cut_off(&paths)) {
         note(&format!("could not end what is being said: {error}"));

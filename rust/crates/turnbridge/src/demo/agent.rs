@@ -1,5 +1,5 @@
-//! An agent as its hooks see it: a live process that sends events with the payloads of Claude Code
-//! or Codex.
+//! Plays an agent towards its hooks: a live process that calls the real hooks with the payloads of
+//! Claude Code or Codex.
 
 use std::fs;
 use std::io::Write;

@@ -1,5 +1,5 @@
-//! The agent that answers replies: this executable, started under the name of an agent within a
-//! demo. It accepts only the arguments with which the runner calls the real agents (`resume`).
+//! Plays the agent that answers replies in a demo: this executable, started under the name of an
+//! agent. It accepts only the arguments with which the runner resumes a session of the real agents.
 
 use std::ffi::OsString;
 use std::io::{Read, Write};

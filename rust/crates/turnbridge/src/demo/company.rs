@@ -1,4 +1,4 @@
-//! The processes of a demo: its daemon and the agents that play. All of them end with it.
+//! Starts and ends the processes of a demo: its daemon, and the agents that play.
 
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -11,11 +11,12 @@ use turnbridge_store::state::inbox;
 use super::home::DemoHome;
 use super::scenes::SCENES;
 
-/// For what was started to end.
+/// The timeout for the end of the started processes.
 const TIMEOUT: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// All that was started. Ended when dropped, so that nothing writes into the home any more.
+/// The started processes. They end when this is dropped, so that none writes into the home any
+/// more.
 pub struct DemoProcesses {
     pub paths: StatePaths,
     players: Vec<Child>,
@@ -41,7 +42,7 @@ impl DemoProcesses {
                 .with_context(|| format!("could not make `{}`", folder.display()))?;
             let mut command = home.command(&["demo-agent", scene.project])?;
             command.current_dir(folder);
-            // It ends with its standard input, however we end.
+            // It ends with its standard input, however this process ends.
             command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
             self.players.push(command.spawn().context("could not start a demo agent")?);
         }
@@ -53,7 +54,7 @@ impl DemoProcesses {
         daemon.is_none_or(|daemon| daemon.try_wait().is_ok_and(|status| status.is_some()))
     }
 
-    /// Runners live in sessions of their own, so that they are asked by their files.
+    /// Stops the runners of replies by their files, because they are detached processes.
     fn end_replies(&self) {
         let all = || -> Vec<String> {
             let entries = inbox::entries(&self.paths).unwrap_or_default();
@@ -63,7 +64,7 @@ impl DemoProcesses {
             all().into_iter().filter(|id| inbox::is_running(&self.paths, id)).collect()
         };
         if !all().is_empty() {
-            // One that the daemon started with its last breath has no lock yet.
+            // A runner that the daemon started just before its end has no lock yet.
             std::thread::sleep(4 * PAUSE);
         }
         for id in running() {
@@ -90,7 +91,7 @@ impl Drop for DemoProcesses {
     }
 }
 
-/// It has been asked to; the impatient one is not.
+/// Waits for the end of a process that was asked to end. It kills it after the timeout.
 fn end(child: &mut Child) {
     let deadline = Instant::now() + TIMEOUT;
     while Instant::now() < deadline {

@@ -1,5 +1,5 @@
-//! The home of a demo: a folder with all its files, and an environment that points nowhere else.
-//! Only the variables named here are inherited from the user.
+//! Creates the home of a demo: a folder for all its files, and an environment whose folders are all
+//! in it. Only the variables named here are inherited from the user.
 
 use std::fs;
 use std::io::ErrorKind;

@@ -1,4 +1,4 @@
-//! The parts of `turnbridge demo`: a temporary home, and agents that play scenes. The scenes go
+//! Implements `turnbridge demo`: a temporary home, and agents that play scenes. The scenes go
 //! through the real hooks, so that everything behind the hooks works as with real agents.
 
 mod agent;

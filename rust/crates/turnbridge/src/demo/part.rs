@@ -1,4 +1,5 @@
-//! The details by which a playing agent looks like the real one.
+//! Defines the details by which a playing agent resembles the real one: names, arguments, folders
+//! and environment.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! A demo from its start to its end: shows the board when the daemon serves it, and goes on until the user,
-//! the clock or the terminal ends it.
+//! Runs a demo from its start to its end: starts its processes, shows the board when the daemon
+//! serves it, and waits. The user, the time limit or the end of the terminal ends it.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -16,14 +16,15 @@ use crate::interrupt::Interrupt;
 use crate::output;
 use crate::sign_in::{BoardSignIn, SignInState};
 
-/// For a daemon to be up.
+/// The timeout for the start of the daemon.
 const TIMEOUT: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// The options of a demo.
 pub struct Performance<'a> {
     pub home: &'a DemoHome,
     pub opens_browser: bool,
-    /// `None`: until it is ended.
+    /// The time limit, or `None` to run until the user or the terminal ends it.
     pub length: Option<Duration>,
     pub interrupt: &'a Interrupt,
 }
@@ -61,7 +62,8 @@ impl Performance<'_> {
         Ok(())
     }
 
-    /// `None`: the user has ended it before.
+    /// Waits until the daemon serves the board. Returns `None` if the user has ended the demo
+    /// before.
     fn wait_for_board(&self, company: &mut DemoProcesses) -> Result<Option<BoardFile>> {
         let deadline = Instant::now() + TIMEOUT;
         loop {
@@ -81,7 +83,7 @@ impl Performance<'_> {
         let url = board.url();
         let text = format!("{url}\nOpen it and answer one of the agents; they only play.\n{end}");
         let mut out = output::stdout();
-        // At once: whoever wants the address only may be gone after the first line.
+        // One write: a reader that wants only the address may be gone after the first line.
         out.write_all(text.as_bytes())?;
         Ok(out.flush()?)
     }

@@ -1,5 +1,5 @@
-//! Plays one scene until its standard input ends, which happens when the demo ends for whatever
-//! reason.
+//! Plays one scene until its standard input ends, which happens however the demo ends. When the
+//! user answers the session on the board, it stops and only stays alive.
 
 use std::io::Read;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};

@@ -1,8 +1,9 @@
-//! The scenes: a few sessions of both agents. Each has past turns, then repeats the rest. Together
-//! they show every state within some seconds.
+//! Defines the scenes: a few sessions of both agents. Each has past turns, then repeats the rest.
+//! Together they show every state of a live session within some seconds.
 
 use turnbridge_core::ids::Agent;
 
+/// The script of one session.
 pub struct DemoScene {
     /// The name of the project and of its folder.
     pub project: &'static str,
@@ -10,6 +11,7 @@ pub struct DemoScene {
     pub session_id: &'static str,
     /// The steps without pauses, before the user looks.
     pub before: &'static [DemoStep],
+    /// The steps that are repeated until the demo ends.
     pub again: &'static [DemoStep],
 }
 

@@ -1,5 +1,5 @@
-//! The takeover of a session: its own agent plays it until the user answers it on the board. From
-//! then on the answering agent plays it alone; the first only stays alive, like an open terminal.
+//! Hands a session over to the answering agent when the user answers it on the board. From then on
+//! that agent plays it alone; the first one only stays alive, like an open terminal.
 
 use std::fs;
 use std::path::PathBuf;
@@ -33,10 +33,12 @@ pub fn begin(session_id: &str) {
     }
 }
 
+/// Returns whether the answering agent has taken the session over.
 pub fn is_taken(session_id: &str) -> bool {
     is_there(session_id, "taken")
 }
 
+/// Marks that the first agent has stopped; called by that agent.
 pub fn leave(session_id: &str) {
     make(session_id, "left");
 }

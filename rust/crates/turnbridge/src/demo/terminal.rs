@@ -1,9 +1,9 @@
-//! The terminal of a demo, and whether it is still there.
+//! Finds out whether the terminal of a demo has closed.
 
 use std::io::IsTerminal;
 
-/// The one that we were started from, if any. Its end is no signal to those whom a shell has
-/// disowned.
+/// The terminal on standard input, if there is one. A process that its shell has disowned gets no
+/// signal when the terminal closes.
 pub struct ParentTerminal {
     is_stdin: bool,
 }
@@ -13,7 +13,8 @@ impl ParentTerminal {
         ParentTerminal { is_stdin: std::io::stdin().is_terminal() }
     }
 
-    /// Asks without reading, which a process in the background may not.
+    /// Returns whether it has closed. It polls without reading, which a background process may not
+    /// do.
     #[cfg(unix)]
     pub fn is_gone(&self) -> bool {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -25,7 +26,8 @@ impl ParentTerminal {
             && asked[0].revents().intersects(PollFlags::HUP | PollFlags::ERR)
     }
 
-    /// There it ends what runs in it.
+    /// Returns whether it has closed. On this system a closed terminal also ends the processes in
+    /// it.
     #[cfg(not(unix))]
     pub fn is_gone(&self) -> bool {
         self.is_stdin && !std::io::stdin().is_terminal()

@@ -1,4 +1,4 @@
-//! Checks the agents: each is found, and new enough for Turnbridge.
+//! Checks that each agent is found, and new enough for Turnbridge.
 
 use turnbridge_core::ids::Agent;
 use turnbridge_system::programs::FIRST_WITH_ARGS;

@@ -1,4 +1,4 @@
-//! The facts that several checks use, gathered once.
+//! Gathers the facts that several checks use, once.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

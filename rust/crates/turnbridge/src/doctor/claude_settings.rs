@@ -1,5 +1,5 @@
-//! Checks the Turnbridge calls in Claude Code's `settings.json`, and whether they call this
-//! Turnbridge.
+//! Reads which programs of Turnbridge Claude Code's `settings.json` calls, and whether they are
+//! this Turnbridge's.
 
 use std::path::Path;
 
@@ -12,6 +12,7 @@ use turnbridge_system::programs::{FIRST_WITH_ARGS, version_of_ours};
 
 use super::check_context::own_path;
 
+/// The state of the registration in `settings.json`.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ClaudeSettings {
     Invalid(String),

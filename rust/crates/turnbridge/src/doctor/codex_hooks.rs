@@ -1,6 +1,6 @@
-//! Queries Codex for Turnbridge's hooks: `hooks/list` of its app server. The server is started for
-//! this query alone, as a child on its standard streams; it is no background server, and ends with
-//! them (Codex 0.169).
+//! Queries Codex for the hooks that it knows: `hooks/list` of its app server. The server is started
+//! for this query alone, as a child on its standard streams; it is no background server, and ends
+//! with them (Codex 0.169).
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Turnbridge's plugin in Codex, and the user's trust in its hooks. Codex stores both in its
+//! Finds Turnbridge's plugin in Codex, and the user's trust in its hooks. Codex stores both in its
 //! `config.toml`: `[plugins."turnbridge@M"]`, and for each trusted hook
 //! `[hooks.state."turnbridge@M:hooks/codex.json:pre_tool_use:0:0"]` with a hash (seen with
 //! 0.166.0). The hash is internal to Codex: a hook changed since then still looks trusted there.
@@ -14,6 +14,7 @@ use turnbridge_system::plugin_layout::executable_in;
 use super::codex_hooks::{HookStatus, ListedHook};
 use turnbridge_store::foreign::foreign_text::read_json;
 
+/// Turnbridge's plugin from one marketplace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodexPlugin {
     /// `turnbridge@MARKETPLACE`.

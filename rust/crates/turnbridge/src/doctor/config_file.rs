@@ -1,4 +1,5 @@
-//! Checks `config.toml`: whether it is readable and valid, and whether other users can read it.
+//! Checks `config.toml`: whether it is readable and valid, whether other users can read or change
+//! it, and whether settings for Slack are missing.
 
 use std::path::PathBuf;
 

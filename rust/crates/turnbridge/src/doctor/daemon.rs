@@ -1,5 +1,5 @@
-//! Checks the daemon and its service. One cause makes one finding: if a service should run the
-//! daemon, a missing daemon is the service's fault.
+//! Checks the daemon and its service. One cause makes one finding: if an installed service has
+//! stopped, the missing daemon has no finding of its own.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

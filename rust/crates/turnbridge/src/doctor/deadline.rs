@@ -1,4 +1,5 @@
-//! Runs work with a timeout in a thread. Late work is abandoned, and ends with the process.
+//! Runs work in a thread, and waits for it until a deadline. Late work is abandoned, and ends with
+//! the process.
 
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
@@ -12,6 +13,7 @@ pub fn at_most(timeout: Duration) -> Duration {
     shorter.map_or(timeout, |millis| timeout.min(Duration::from_millis(millis)))
 }
 
+/// Work that runs in a thread.
 pub struct BackgroundWork<T>(Option<Receiver<T>>);
 
 impl<T: Send + 'static> BackgroundWork<T> {

@@ -1,5 +1,5 @@
 //! Checks the state folder: a home exists, the folder is writable, the disk has space, and other
-//! users cannot read it.
+//! users can neither read nor change it. It also reports old temporary files and large logs.
 
 use std::fs;
 use std::io::{self, ErrorKind};

@@ -1,5 +1,5 @@
-//! Checks the four executables: present, working, of one version, and not older than the state
-//! files.
+//! Checks that the four executables are present, work, have one version, and are not older than the
+//! state files.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! A finding: something that works, or a problem with its consequence and its repair.
+//! Defines a finding: something that works, or a problem with its consequence and its repair.
 
 use std::path::PathBuf;
 
@@ -87,7 +87,8 @@ pub struct Finding {
     pub repair: Option<Repair>,
 }
 
-/// A repair without a question: it changes only Turnbridge's own state, and is harmless.
+/// A repair that `--fix` makes without a question. It is harmless: it changes only Turnbridge's own
+/// state and its entries in the agents' files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Repair {
     StartDaemon,

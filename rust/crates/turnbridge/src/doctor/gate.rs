@@ -1,4 +1,4 @@
-//! Shows the Stop gate's effect in this folder in one line; `turnbridge gate explain` shows the
+//! Reports the Stop gate's effect in this folder in one line; `turnbridge gate explain` shows the
 //! details.
 
 use turnbridge_system::gate::gate_explanation::Explanation;

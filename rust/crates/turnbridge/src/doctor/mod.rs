@@ -1,7 +1,7 @@
-//! `turnbridge doctor`: checks everything that must work together, and reports problems.
+//! Implements `turnbridge doctor`: checks everything that must work together, and reports problems.
 //!
 //! Every check is a function from facts to findings; thin code beside it gathers the facts. Checks
-//! change nothing; `repair` contains `--fix`. The checks run in parallel, each with a timeout, so
+//! change nothing; `repair` contains `--fix`. The checks run in parallel and have one deadline, so
 //! that nothing on this machine or in the network can make the doctor hang.
 
 mod agents;
@@ -38,7 +38,7 @@ pub use finding::{Finding, Severity};
 pub use repair::repair;
 pub use report::{as_json, as_text};
 
-/// The timeout of all checks; each has its own, shorter limits.
+/// The timeout of all checks together. Most have shorter limits of their own.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
 type Check = fn(&CheckContext) -> Vec<Finding>;
@@ -83,6 +83,7 @@ pub fn examine(network: Network) -> Vec<Finding> {
     findings
 }
 
+/// Returns the highest severity, which decides the exit code.
 pub fn worst(findings: &[Finding]) -> Severity {
     findings.iter().map(|finding| finding.severity).max().unwrap_or(Severity::Ok)
 }

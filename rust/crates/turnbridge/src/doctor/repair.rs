@@ -1,5 +1,5 @@
-//! Executes `--fix`: only safe repairs of Turnbridge's own state that a finding names. It calls the
-//! same functions as the commands.
+//! Executes `--fix`: the repairs that findings name, of Turnbridge's own state and of its entries
+//! in the agents' files. It calls the same functions as the commands.
 
 use std::io;
 use std::path::{Path, PathBuf};

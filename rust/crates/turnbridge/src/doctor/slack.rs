@@ -1,6 +1,6 @@
 //! Checks Slack: both tokens, their scopes, and whether the app can write to the user. It posts
-//! nothing. Both tokens are checked in parallel with two calls each, so that an unresponsive Slack
-//! costs ten seconds.
+//! nothing. Both tokens are checked in parallel with at most two calls each, so that an
+//! unresponsive Slack costs ten seconds at most.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

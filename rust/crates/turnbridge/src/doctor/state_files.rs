@@ -1,4 +1,5 @@
-//! Walks the state files: finds those that other users can read, and stale ones.
+//! Walks the state folder and the logs: finds files that other users can read, stale temporary
+//! files, and the size of the logs.
 
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Checks whether speech is audible.
+//! Checks whether a speech engine is found, and whether the voice is muted.
 
 use turnbridge_system::speech::{Manner, Speaker};
 

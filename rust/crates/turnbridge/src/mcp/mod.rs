@@ -1,4 +1,4 @@
-//! The part of the Model Context Protocol that a server with one tool needs.
+//! Implements the part of the Model Context Protocol that a server with one tool needs.
 
 pub mod lines;
 pub mod protocol;

@@ -1,6 +1,7 @@
 //! Responds to lines: JSON-RPC 2.0, and the part of MCP that one tool needs.
 //!
-//! Pure except for the speech, which is a callback. https://modelcontextprotocol.io/specification
+//! It has no side effects except the speech, which is a callback.
+//! https://modelcontextprotocol.io/specification
 
 use serde_json::{Value, json};
 
@@ -17,6 +18,7 @@ const DESCRIPTION: &str = "Say a short summary aloud to the user, who may not be
     came of it, and what you need from them, if anything. No Markdown, no code, no paths, no \
     lists. Returns as soon as the speech has begun; call it once, at the end of a turn.";
 
+/// The result of a tool call: a text, and whether it is an error.
 pub struct ToolResult {
     text: String,
     is_error: bool,
@@ -57,6 +59,7 @@ pub fn answer(line: &[u8], mut speak: impl FnMut(&str) -> ToolResult) -> Option<
     }
 }
 
+/// Returns the response to a line above the length limit.
 pub fn too_long() -> Value {
     failure(&Value::Null, INVALID_REQUEST, "the line is longer than 16 MiB")
 }

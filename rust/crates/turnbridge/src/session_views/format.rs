@@ -1,7 +1,8 @@
-//! The templates of `turnbridge sessions --format`, for status lines: names in braces, all other
-//! text unchanged. They are deliberately small; `--json` serves other needs.
+//! Parses and fills the templates of `turnbridge sessions --format` and `--format-each`, for status
+//! lines: names in braces, all other text unchanged. They are deliberately small; `--json` serves
+//! other needs.
 //!
-//! A wrong name is an error even if no session would show it, since a status line must not fail
+//! An unknown name is an error even if no session would show it, since a status line must not fail
 //! only once sessions run.
 
 use std::fmt::Write;
@@ -118,6 +119,7 @@ fn unknown<Name: NameSet>(name: &str) -> anyhow::Error {
     hinted(format!("there is no `{{{name}}}` here"), format!("there are {}", names.join(" ")))
 }
 
+/// Fills a template about all sessions.
 pub fn of_all(template: &Template<'_, OfAll>, sessions: &[&Session], color: bool) -> String {
     let count = |state| sessions.iter().filter(|session| session.state() == state).count();
     let urgent = [State::WaitingUser, State::Working, State::Completed];
@@ -135,6 +137,7 @@ pub fn of_all(template: &Template<'_, OfAll>, sessions: &[&Session], color: bool
     })
 }
 
+/// Fills a template for one session.
 pub fn of_each(
     template: &Template<'_, OfEach>,
     session: &Session,

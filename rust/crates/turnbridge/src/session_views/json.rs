@@ -1,4 +1,5 @@
-//! The JSON of `turnbridge sessions --json`; its schema is docs/schemas/sessions.schema.json.
+//! Formats sessions as JSON, for `turnbridge sessions`, `sessions show` and `watch`. The schemas
+//! are `sessions`, `sessions-show` and `watch` in docs/schemas/.
 
 use std::collections::BTreeMap;
 
@@ -75,6 +76,7 @@ pub fn list<'a>(sessions: impl Iterator<Item = &'a Session>) -> Result<String> {
     Ok(serde_json::to_string(&list)?)
 }
 
+/// Formats one session with its runs and all its turns.
 pub fn one(session: &Session, paths: &StatePaths) -> Result<String> {
     let one = SessionDetailJson {
         version: 1,

@@ -1,4 +1,4 @@
-//! The command line's views of sessions: a table, one in detail, a user's template, JSON.
+//! Formats sessions for the command line: as a table, one in detail, by a user's template, as JSON.
 
 pub mod format;
 pub mod json;

@@ -1,4 +1,4 @@
-//! `turnbridge sessions show ID`: one session as text, with its runs and last turns.
+//! Formats one session as text, with its runs and last turns, for `turnbridge sessions show ID`.
 
 use std::fmt::Write;
 

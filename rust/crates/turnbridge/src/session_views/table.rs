@@ -1,4 +1,4 @@
-//! The table of `turnbridge sessions`: pure text, given the terminal's properties.
+//! Formats the table of `turnbridge sessions`, for a given width, with or without colour.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -35,6 +35,7 @@ impl TableStyle {
     }
 }
 
+/// Formats the sessions. `hidden` is the number of stopped sessions that are not shown.
 pub fn render(sessions: &[&Session], hidden: usize, now: Timestamp, look: &TableStyle) -> String {
     if sessions.is_empty() {
         let stopped = match hidden {
@@ -117,7 +118,7 @@ fn push_row(
     let _ = writeln!(text, "{dot}{line}");
 }
 
-/// KT-77..80: green, orange, blue, and none for a stopped session.
+/// Returns the dot of a state (KT-77..80): green, orange, blue, or a blank for a stopped session.
 pub fn dot(state: State, color: bool) -> String {
     let (code, plain) = match state {
         State::Working => ("32", "*"),
@@ -149,6 +150,7 @@ pub fn fit(text: &str, width: usize) -> String {
     cut
 }
 
+/// Formats an age in its largest unit, such as `2h`.
 pub fn age(age: Duration) -> String {
     let seconds = age.as_secs();
     match seconds {

@@ -1,5 +1,5 @@
-//! The agents' step: how each calls Turnbridge. The functions of the separate commands show the
-//! changes of the agents' files and ask for consent.
+//! Registers Turnbridge with the agents during the set-up. The functions of the separate commands
+//! show the changes of the agents' files and ask for consent.
 
 use std::path::PathBuf;
 
@@ -29,6 +29,8 @@ pub struct RegisteredAgent {
 }
 
 impl Setup<'_> {
+    /// Registers each agent that is found, if the user wants it. Returns those whose turns
+    /// Turnbridge sees.
     pub fn register_agents(&self) -> Result<Vec<RegisteredAgent>> {
         let config = config::read()?;
         let mut enabled = Vec::new();

@@ -1,5 +1,6 @@
-//! The dialogue with the user of the set-up: in one language, with or without a terminal. Without
-//! one a question fails immediately, and its error names the flag to use instead.
+//! Asks and informs the user during the set-up, in one language. Without a terminal, or with
+//! `--yes`, a yes-or-no question takes its default. Any other question then fails immediately, and
+//! its error names the flag to use instead.
 
 use std::cell::RefCell;
 use std::io::{self, BufRead, IsTerminal, Write};
@@ -14,6 +15,7 @@ use super::secret_line;
 use crate::failure::hinted;
 use crate::output;
 
+/// The language of the set-up, and the reader of answers.
 pub struct Dialogue {
     pub language: Language,
     /// Whether there is a user to ask.
@@ -67,6 +69,7 @@ impl Dialogue {
         }
     }
 
+    /// Returns an error with a hint, in the dialogue's language.
     pub fn trouble(&self, what: (SetupText, &[&str]), hint: (SetupText, &[&str])) -> anyhow::Error {
         hinted(self.text(what.0, what.1), self.text(hint.0, hint.1))
     }

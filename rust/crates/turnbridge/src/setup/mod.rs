@@ -1,6 +1,6 @@
-//! `turnbridge setup`: from nothing to a turn that arrives in Slack or on the board, and a reply
-//! that runs (SLV-6, SLV-9 to SLV-14). Each step explains itself, asks, acts, and reports; a flag
-//! can replace each question. No file is half written: the config is one write, and other programs'
+//! Runs the set-up: from nothing to a turn that arrives in Slack or on the board, and a reply that
+//! runs (SLV-6, SLV-9 to SLV-14). Each step explains itself, asks, acts, and reports; a flag can
+//! replace each question. No file is half written: the config is one write, and other programs'
 //! files are changed like by `turnbridge hooks` and `turnbridge codex notify`.
 
 pub mod agents;

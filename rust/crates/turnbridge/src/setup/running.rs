@@ -1,5 +1,5 @@
-//! The daemon's step (SLV-11): a system service, else a background process, else by hand. In each
-//! case it must connect to Slack, or serve the board.
+//! Starts the daemon during the set-up (SLV-11): as a system service, else as a background process.
+//! It then waits until the daemon has connected to Slack, or serves the board.
 
 use std::time::{Duration, Instant};
 
@@ -19,6 +19,7 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(100);
 
 impl Setup<'_> {
+    /// Starts the daemon, and waits until the channel works.
     pub fn keep_running(&self, channel: SetupChannel) -> Result<()> {
         self.dialogue.heading(&self.dialogue.text(SetupText::DaemonHeading, &[]))?;
         if !self.as_service()? {

@@ -1,5 +1,5 @@
-//! The Slack step: two tokens, each tested before it is accepted, and the user whose messages
-//! count. It writes no file.
+//! Asks for Slack's settings during the set-up, and tests them: two tokens, and the user whose
+//! messages count. It writes no file.
 
 use std::io::{self, BufRead};
 use std::sync::Arc;
@@ -47,6 +47,7 @@ pub struct SlackStep<'a> {
 }
 
 impl SlackStep<'_> {
+    /// Returns the settings, after each has passed its test.
     pub fn run(&self) -> Result<SlackEntries> {
         let piped = self.tokens_from_stdin()?;
         let kept = |token: Option<&Token>| token.filter(|_| self.keeps()).cloned();

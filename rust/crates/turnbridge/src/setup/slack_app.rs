@@ -1,4 +1,5 @@
-//! The Slack app that each user creates, from the manifest in `docs/`.
+//! Contains the manifest of the Slack app that each user creates, and makes the link to Slack's
+//! form for it.
 
 use serde_json::Value;
 use turnbridge_slack::form::percent_encoded;

@@ -1,5 +1,6 @@
-//! The last step: sends a real prompt to each agent. Its turn must arrive by the normal path, in
-//! Slack or on the board, and a reply to it must run (SLV-10, SLV-12 to SLV-14).
+//! Tests the finished set-up: sends a real prompt to each agent. Its turn must arrive by the normal
+//! path, in Slack or on the board. On a terminal it then waits for a reply of the user and reports
+//! its result (SLV-10, SLV-12 to SLV-14).
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -72,7 +73,7 @@ impl TrialTexts {
 }
 
 impl Setup<'_> {
-    /// Returns whether an agent was tried.
+    /// Tests each agent, if the user agrees. Returns whether one was tested.
     pub fn try_out(&self, agents: &[RegisteredAgent], channel: SetupChannel) -> Result<bool> {
         if agents.is_empty() {
             return Ok(false);

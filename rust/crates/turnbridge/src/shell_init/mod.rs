@@ -1,4 +1,5 @@
-//! The scripts that shells run, files of their own beside this one; only the path of this program is put in.
+//! Returns the script for a shell, with the path of this program put in. The scripts are the files
+//! `init.*` in this folder.
 
 use clap::ValueEnum;
 use turnbridge_core::text::shell_words::single_quoted;
@@ -12,10 +13,10 @@ pub enum ShellName {
     Pwsh,
 }
 
-/// Where the path stands in a script.
+/// The placeholder for the path in a script.
 const PLACE: &str = "@TURNBRIDGE@";
 
-/// The script for a shell, with the path of `turnbridge` in it.
+/// Returns the script for a shell, with the path of `turnbridge` in it.
 pub fn script(shell: ShellName, program: &str) -> String {
     let script = match shell {
         ShellName::Zsh => include_str!("init.zsh"),
@@ -26,7 +27,7 @@ pub fn script(shell: ShellName, program: &str) -> String {
     script.replacen(PLACE, &quoted(shell, program), 1)
 }
 
-/// As one word of the shell, whatever is in it.
+/// Quotes a text as one word of the shell, whatever it contains.
 fn quoted(shell: ShellName, text: &str) -> String {
     match shell {
         ShellName::Zsh | ShellName::Bash => single_quoted(text),
@@ -61,7 +62,8 @@ mod tests {
         }
     }
 
-    /// Nothing here can parse PowerShell; what can be seen without is that quotes and braces match.
+    /// No parser of PowerShell is available here: the test only checks that quotes and braces
+    /// match.
     #[test]
     fn the_script_for_powershell_closes_what_it_opens() {
         let script = script(ShellName::Pwsh, "C:\\it's\\turnbridge.exe");

@@ -14,6 +14,7 @@ pub struct Bell {
 }
 
 impl Bell {
+    /// Starts the watcher. It calls `ring` with the session of each changed file.
     pub fn new(folder: PathBuf, ring: impl Fn(SessionKey) + Send + 'static) -> Bell {
         let handler = move |result: notify::Result<notify::Event>| {
             let Ok(event) = result else { return };

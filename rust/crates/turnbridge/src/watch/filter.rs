@@ -1,9 +1,11 @@
-//! The user's filter: words, each of which must occur in a session's texts.
+//! Filters sessions by the words that the user has typed. Each must occur in a session's texts, or
+//! begin its id.
 
 use turnbridge_core::session::Session;
 
 use crate::session_views::table::state_words;
 
+/// The typed filter, and its words in lower case.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
     typed: String,

@@ -1,5 +1,5 @@
-//! `turnbridge watch --json`: first a line for each session, then one for each change. The schema
-//! is docs/schemas/watch.schema.json.
+//! Runs `turnbridge watch --json`: prints a line for each session, then one for each change. The
+//! schema is docs/schemas/watch.schema.json.
 
 use std::collections::BTreeMap;
 use std::io::Write;

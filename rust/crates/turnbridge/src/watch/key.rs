@@ -1,4 +1,4 @@
-//! The keys that the view uses, independent of the terminal's names.
+//! Translates the terminal's key events into the keys that the view uses.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 

@@ -1,5 +1,5 @@
-//! All sessions live on the terminal, or as JSON lines for other programs. It reads only state
-//! files and works without the daemon; a reply then waits for it.
+//! Implements `turnbridge watch`: shows all sessions live on the terminal, or as JSON lines for
+//! other programs. It works without the daemon; a reply then waits for it.
 
 mod bell;
 mod filter;

@@ -1,5 +1,5 @@
-//! Sends replies like the board: into the inbox with a unique id. The daemon passes each to the
-//! agent, and the result is read from the inbox.
+//! Sends replies like the board: stores each in the inbox with a unique id. The daemon passes it to
+//! the agent; its progress and its result are read from the inbox.
 
 use turnbridge_core::replies::reply::{Reply, ReplyTo};
 use turnbridge_core::replies::run_result::{RunOutcome, RunResult};
@@ -19,7 +19,7 @@ pub struct SentReplies(Vec<SentReply>);
 struct SentReply {
     reply: Reply,
     project: String,
-    /// How far it had come when that was last told.
+    /// The last reported state.
     state: &'static str,
 }
 
@@ -56,7 +56,7 @@ impl SentReplies {
         }
     }
 
-    /// Returns the news of one of them. The loop calls it once a second.
+    /// Returns a message if the state of one of them has changed. The loop calls it once a second.
     pub fn next_news(&mut self, paths: &StatePaths) -> Option<String> {
         let news =
             |(index, sent): (usize, &mut SentReply)| sent.check(paths).map(|news| (index, news));
@@ -82,16 +82,17 @@ impl SentReply {
     fn check(&mut self, paths: &StatePaths) -> Option<ReplyNews> {
         let id = &self.reply.id;
         let pending = inbox::entry(paths, id).ok()?;
-        // Read after the entry: whoever finishes a reply has written its result before.
+        // This follows the read of the entry: a process writes the result before it finishes the
+        // reply.
         match inbox::read_result(paths, id) {
-            // It may begin yet.
+            // The reply may still begin.
             Some(result) if result.outcome == RunOutcome::NotBegun => {
                 let is_new = self.state != NOT_BEGUN;
                 self.state = NOT_BEGUN;
                 return is_new.then(|| ReplyNews::GoesOn(self.end(&result)));
             }
             Some(result) => return Some(ReplyNews::Ended(self.end(&result))),
-            // Cleared away.
+            // The result was deleted.
             None if self.state == NOT_BEGUN => return None,
             None => {}
         }
@@ -123,7 +124,7 @@ impl SentReply {
     }
 }
 
-/// Of one that has not ended.
+/// Describes the state of a reply that has not ended.
 fn so_far(state: &str) -> &'static str {
     match state {
         "queued" => "waits: an earlier reply is still running",
@@ -193,7 +194,7 @@ mod tests {
         assert_eq!(replies.next_news(&paths), None);
     }
 
-    /// It has no result of its own.
+    /// Such a reply has no result.
     #[test]
     fn a_reply_that_is_not_run_is_said_to_be_refused() {
         let hermetic = testkit::Hermetic::new();

@@ -1,6 +1,6 @@
-//! The loop of `turnbridge watch`: one owner of the model, threads that only send. It sleeps until
-//! an event, or until a visible age or a blinking dot changes. Once a second it polls for changes
-//! of files and processes that no event has reported.
+//! Runs the loop of `turnbridge watch`. It owns the model; other threads only send it events. It
+//! sleeps until an event, or until a visible age or a blinking dot changes. Once a second it polls
+//! for changes of files and processes that no event has reported.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! Sessions for tests, in their state at [`NOW`].
+//! Helpers of the tests of `watch`: sessions and turns, in their state at [`NOW`].
 
 use std::time::Duration;
 

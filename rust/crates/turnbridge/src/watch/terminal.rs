@@ -1,5 +1,5 @@
-//! Switches the terminal to drawing, and restores it: at the end, on an error, on a signal (the
-//! loop then ends), and on a panic, which aborts without destructors.
+//! Switches the terminal to drawing, and restores it: at the end, on an error, on a signal (which
+//! ends the loop), and on a panic, which aborts without destructors.
 #![expect(clippy::disallowed_methods, reason = "ratatui draws; `view::put` makes texts visible")]
 
 use std::io::{self, IsTerminal, Stdout, Write};

@@ -1,4 +1,4 @@
-//! A text of several lines with a cursor. It is independent of its display.
+//! Edits a text of several lines with a cursor. It does not draw it.
 
 use super::key::Key;
 
@@ -83,7 +83,7 @@ impl TextBox {
         self.text[self.line_start()..self.cursor].chars().count()
     }
 
-    /// In the line that the cursor is in, or at its end.
+    /// Moves the cursor to a column of its line, or to the line's end.
     fn go_to_column(&mut self, column: usize) {
         let (start, end) = (self.line_start(), self.line_end());
         let at = self.text[start..end].char_indices().nth(column).map(|(at, _)| start + at);

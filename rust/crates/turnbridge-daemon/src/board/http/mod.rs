@@ -1,5 +1,6 @@
-//! The part of HTTP/1.1 that the board needs: one whole request per connection within limits, and
-//! its response. It has no chunked bodies and no keep-alive: a local connection costs little.
+//! Implements the part of HTTP/1.1 that the board needs: reads one whole request per connection
+//! within limits, and writes its response. It supports neither chunked bodies nor keep-alive,
+//! because a new local connection costs little.
 
 use std::borrow::Cow;
 use std::io::{self, Read, Write};
@@ -190,6 +191,7 @@ impl HttpResponse {
         HttpResponse::json(status, &serde_json::json!({ "error": error }))
     }
 
+    /// Returns an error response whose text is the status's own.
     pub fn of_status(status: u16) -> HttpResponse {
         HttpResponse::error(status, reason(status))
     }
@@ -202,7 +204,7 @@ impl HttpResponse {
     }
 }
 
-/// Returns the head of a response without an end.
+/// Returns the head of a response that has no length, such as a stream of events.
 pub fn stream_head() -> String {
     head_of(200, "text/event-stream", "")
 }

@@ -1,3 +1,6 @@
+//! Tests that a request is parsed the same however it is split, and that invalid and too long
+//! requests are refused.
+
 use super::*;
 
 /// Returns a request in pieces of `size` bytes.

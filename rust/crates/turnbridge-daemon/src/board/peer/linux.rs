@@ -1,5 +1,6 @@
-//! Linux: queries the kernel for the one socket. If that fails, it reads `/proc/net/tcp` and
-//! `/proc/net/tcp6`, which list the sockets of all users and take longer the more there are.
+//! Finds the user of a connection on Linux: queries the kernel for the one socket. If that fails,
+//! it searches `/proc/self/net/tcp` and `/proc/self/net/tcp6`. They list the sockets of all users,
+//! so that the search takes longer the more there are.
 
 mod sock_diag;
 
@@ -14,6 +15,7 @@ pub fn own_user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
+/// Returns the owner of the socket `theirs` that is connected to `ours`.
 pub fn owner(theirs: SocketAddr, ours: SocketAddr) -> ConnectionOwner {
     let asked = sock_diag::owner(theirs, ours);
     match asked.unwrap_or_else(|| in_tables(|path| fs::read(path), theirs, ours)) {

@@ -1,4 +1,5 @@
-//! macOS: reads the list that `netstat` uses, which contains the user of every socket.
+//! Finds the user of a connection on macOS, in the list that `netstat` uses. It contains the user
+//! of every socket.
 
 use std::ffi::CStr;
 use std::net::SocketAddr;
@@ -12,8 +13,8 @@ pub fn own_user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Returns the user of a socket. A missing one is accepted, unlike on Linux: no documentation
-/// guarantees that users other than root get the whole list.
+/// Returns the owner of the socket `theirs` that is connected to `ours`. A missing one is accepted,
+/// unlike on Linux: no documentation guarantees that users other than root get the whole list.
 pub fn owner(theirs: SocketAddr, ours: SocketAddr) -> ConnectionOwner {
     let user = read().and_then(|list| macos_user(&list, theirs, ours));
     user.map_or(ConnectionOwner::Unknown, ConnectionOwner::User)

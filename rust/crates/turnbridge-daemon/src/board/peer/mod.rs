@@ -1,6 +1,6 @@
-//! Finds the user at the other end of a connection. The board belongs to one user: other users of
-//! the machine can connect too, and are refused before a byte is read, if the system reports their
-//! user. Where it does not, only the token protects.
+//! Refuses connections of other users' processes to the board before a byte is read. The modules
+//! for Linux and macOS find the user at the other end. Where the system does not report the user,
+//! only the token protects the board.
 
 #[cfg_attr(target_os = "linux", path = "linux.rs")]
 #[cfg_attr(target_os = "macos", path = "macos.rs")]
@@ -27,11 +27,12 @@ pub fn refusal(stream: &TcpStream) -> Option<PeerRefusal> {
     }
 }
 
+/// The reason why a connection is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PeerRefusal {
     /// A process of this other user.
     OtherUser(u32),
-    /// It has closed its end, or the system does not know the connection.
+    /// The client has closed its end, or the system does not know the connection.
     Gone,
     /// The system could report the user, but the query failed.
     Unreadable,

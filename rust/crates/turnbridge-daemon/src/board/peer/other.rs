@@ -1,5 +1,5 @@
-//! Systems that do not report the user. Windows lists the processes with a connection, but does not
-//! return the user of another user's process, so that a stranger looks like a service.
+//! Returns no user, on systems that do not report it. Windows lists the processes with a
+//! connection, but not the user of another user's process, which therefore looks like a service.
 
 use std::net::SocketAddr;
 

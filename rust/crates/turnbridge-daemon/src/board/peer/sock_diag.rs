@@ -1,5 +1,5 @@
-//! Queries the kernel for one socket, by a new netlink socket for each connection. A late response
-//! is therefore never taken for another connection's, and threads share no state.
+//! Queries the Linux kernel for the user of one socket. Each query has its own netlink socket, so
+//! that a late response is never taken for another connection's and threads share no state.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::OwnedFd;

@@ -1,3 +1,6 @@
+//! Tests that the kernel's query and the tables in `/proc` report the same user of a socket, and
+//! that an unreadable table refuses the connection.
+
 use super::*;
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};

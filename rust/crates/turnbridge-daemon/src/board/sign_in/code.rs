@@ -1,5 +1,5 @@
-//! Sign-in for a browser that cannot read the state folder: the user types the code that the
-//! terminal shows. A code is easier to guess than a ticket, so that only a few tries are allowed.
+//! Signs in a browser that cannot read the state folder: the user types the code that the terminal
+//! shows. A code is easier to guess than a ticket, so that only a few tries are allowed.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
@@ -35,6 +35,7 @@ impl Code {
         shown_code(&self.secret)
     }
 
+    /// Returns whether the code is still valid, and if not, why.
     pub fn standing(&self) -> TicketStatus {
         match read(&self.paths) {
             Ok(file) if file.code != self.secret => TicketStatus::Replaced,

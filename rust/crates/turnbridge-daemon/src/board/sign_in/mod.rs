@@ -1,8 +1,7 @@
 //! Exchanges a proof for the board's token: a ticket from a page in the state folder, or a code
-//! that the user types. Each is valid for one exchange. Another method would be another `Proof`;
-//! all other requests need the token.
+//! that the user types. Each is valid for one exchange.
 //!
-//! The command line makes both and stores them in files that only the user can read.
+//! The command line makes tickets and codes, and stores them in files that only the user can read.
 
 mod code;
 mod ticket;

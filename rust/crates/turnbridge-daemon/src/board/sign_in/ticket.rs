@@ -1,6 +1,6 @@
-//! Sign-in for a browser that Turnbridge starts. Every user of the machine can see its arguments,
-//! so that they contain only the address of a page in the state folder. That page contains the
-//! ticket.
+//! Signs in a browser that Turnbridge starts. Every user of the machine can see the browser's
+//! arguments. They therefore contain only the address of a page in the state folder, and that page
+//! contains the ticket.
 
 use std::fs;
 use std::io;
@@ -30,10 +30,12 @@ impl Ticket {
         Ok(ticket)
     }
 
+    /// Returns the path of its page.
     pub fn page(&self) -> PathBuf {
         self.paths.board_page()
     }
 
+    /// Returns whether the ticket is still valid, and if not, why.
     pub fn standing(&self) -> TicketStatus {
         match fs::read_to_string(self.paths.board_ticket()) {
             Ok(secret) if secret == self.secret => TicketStatus::Open,

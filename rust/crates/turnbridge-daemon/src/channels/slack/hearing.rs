@@ -1,5 +1,5 @@
-//! The state shared by the two receivers of replies: the socket's thread (`slack_intake`) and the thread
-//! that queries Slack (`asker`). Both put each reply into the inbox here.
+//! Keeps the state that both receivers of replies share: the socket's thread (`slack_intake`) and
+//! the thread that queries Slack (`asker`). Both put each reply into the inbox by `keep_reply`.
 
 use std::io;
 use std::sync::mpsc::Sender;
@@ -30,6 +30,7 @@ use crate::daemon::log::DaemonLog;
 /// The read marks of a daemon: one file, whatever the config contains.
 pub type Marks = Arc<Mutex<MarksFile>>;
 
+/// The state of one connection, which both receivers share.
 pub struct Hearing {
     pub paths: StatePaths,
     pub slack: SlackConfig,
@@ -115,7 +116,8 @@ impl Hearing {
         self.state().company(&self.machine.id)
     }
 
-    /// Returns whether no earlier message can be missing: the socket then delivers all messages.
+    /// Returns whether no earlier message can be missing: all threads were queried, and the socket
+    /// receives every message.
     pub fn hears_in_order(&self) -> bool {
         let state = self.state();
         state.is_caught_up && state.company(&self.machine.id).hears_all()
@@ -125,8 +127,8 @@ impl Hearing {
         self.marks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Stores a reply in the inbox, once. `route` is `None` if its thread leads to no session,
-    /// which the thread is then informed of.
+    /// Stores a reply in the inbox, once. `route` is `None` if its thread leads to no session; a
+    /// message in the thread then says so.
     pub fn keep_reply(
         &self,
         reply: Reply,

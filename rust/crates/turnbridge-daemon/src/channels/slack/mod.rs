@@ -1,4 +1,5 @@
-//! Slack as a channel: notices become threads, and what the user replies there goes into the inbox.
+//! Implements Slack as a channel: posts notices as threads, and puts the user's replies there into
+//! the inbox.
 
 pub(crate) mod asker;
 pub(crate) mod hearing;

@@ -1,5 +1,5 @@
-//! Renders a notice as messages: the parent with the user's prompt, the rest of a long prompt, then
-//! the answers (SLV-27..36, SLV-72, SLV-76). Pure.
+//! Renders a notice as Slack messages: the parent with the user's prompt, the rest of a long
+//! prompt, then the answers (SLV-27..36, SLV-72, SLV-76). It has no side effects.
 
 use turnbridge_core::notices::notice::{Cause, Notice, NoticeKind};
 use turnbridge_core::notices::progress::NoticeMessage;

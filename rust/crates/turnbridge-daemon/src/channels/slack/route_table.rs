@@ -1,4 +1,4 @@
-//! A cache of the routes, which are used every few seconds. It reads them again only if their file
+//! Caches the routes, which are used every few seconds. It reads their file again only if the file
 //! has changed.
 
 use std::fs;

@@ -1,6 +1,6 @@
-//! Handles an envelope before the ack, in the socket's thread: stores or drops it, and logs which.
-//! It makes no network call, so the ack waits for the disk alone. A message that cannot be judged
-//! yet is stored in `heard/`, and the asker judges it later.
+//! Handles each envelope from Slack's socket before the ack, in the socket's thread: stores or
+//! drops its message, and logs which. It makes no network call, so the ack waits for the disk
+//! alone. A message that cannot be judged yet is stored in `heard/`, and the asker judges it later.
 
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -22,6 +22,8 @@ pub struct SlackIntake {
 }
 
 impl SlackIntake {
+    /// Stores or drops the message of an envelope. Returns `NotKept` if it could not be stored;
+    /// Slack then sends it again.
     pub fn receive(&self, envelope: &Envelope<'_>) -> Accept {
         if envelope.kind != "events_api" {
             let fields =

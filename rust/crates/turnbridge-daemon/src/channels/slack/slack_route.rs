@@ -1,4 +1,4 @@
-//! Saves which session a thread in Slack leads to.
+//! Saves which session a thread in Slack belongs to.
 
 use turnbridge_core::ids::ChannelName;
 use turnbridge_core::notices::notice::{Notice, NoticeKind};
@@ -9,8 +9,8 @@ use turnbridge_store::state::routes;
 
 use super::machine::machine;
 
-/// Saves the route from the thread that was posted for a notice to the notice's session, unless there
-/// is one: a process may be killed after it has saved the route and before it has recorded that.
+/// Saves the route from the thread of a notice to the notice's session, unless there is one. A
+/// process may be killed after it has saved the route and before it has recorded that.
 pub fn keep_route(
     paths: &StatePaths,
     notice: &Notice,

@@ -1,5 +1,5 @@
-//! The connection that receives replies. It is open while the config enables replies
-//! (`features.reply_resume`) and contains the settings they need.
+//! Opens, closes and retries the connection that receives replies from Slack. It is open while the
+//! config enables replies (`features.reply_resume`) and contains the settings they need.
 
 use std::io;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -27,9 +27,10 @@ use crate::daemon::log::DaemonLog;
 /// The number of sockets that Slack allows an app.
 const MOST_LISTENERS: usize = 10;
 
-/// How often a connection is tried again that Slack has refused.
+/// The pause before a connection that Slack has refused is retried.
 const REFUSED_PAUSE: Duration = Duration::from_secs(5 * 60);
 
+/// The receiving side of Slack, with at most one open connection.
 pub struct SlackSide {
     paths: StatePaths,
     events: Sender<DaemonEvent>,
@@ -81,8 +82,8 @@ struct OpenSlack {
     socket: SocketMode,
 }
 
-/// Slack's answer to the connection that would last until a person does something, and when it was tried.
-/// What that person does, such as installing the app anew, may need no change here.
+/// A refusal by Slack that lasts until a person repairs its cause. The repair, such as a new
+/// installation of the app, may need no change of the config.
 struct Refusal {
     error: String,
     tried_at: Instant,
@@ -180,7 +181,8 @@ impl SlackSide {
         }
     }
 
-    /// Returns whether it is to be logged: each error once, however often it is tried.
+    /// Stores a refusal. Returns whether to log it: each error once, however often the connection
+    /// is retried.
     fn note_refusal(&mut self, error: &str) -> bool {
         let before = self.refusal.take();
         let is_new = before.as_ref().is_none_or(|before| before.error != error);
@@ -344,7 +346,7 @@ fn wanted(config: &Config) -> Result<(&SlackConfig, &Token), &'static str> {
     Ok((slack, app_token))
 }
 
-/// The reason, and the keys of the config that may have been meant.
+/// Returns the reason, and the unknown keys of the config, which may be misspelt.
 fn with_slips(reason: &str, config: &Config) -> String {
     let is_of_slack = |key: &str| match key.split_once('.') {
         Some((section, _)) => ["slack", "destinations", "features"].contains(&section),
@@ -401,7 +403,7 @@ mod tests {
         slack.stop("the test ends");
     }
 
-    /// The app was installed anew, or Slack has healed: nobody tells the daemon.
+    /// A repair in Slack, such as a new installation of the app, causes no event for the daemon.
     #[test]
     fn a_connection_that_slack_refused_is_tried_again_every_five_minutes_and_logged_once() {
         let api = SlackApi::start(SlackSetup::default());

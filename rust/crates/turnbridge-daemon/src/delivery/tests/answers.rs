@@ -1,4 +1,4 @@
-//! The consequences of each response of a service: retries, pauses, and stored progress.
+//! Tests how a delivery treats each response of a service: retries, pauses, and stored progress.
 
 use turnbridge_store::paths::StatePaths;
 use turnbridge_store::state::outbox;

@@ -1,6 +1,6 @@
-//! A second channel, which writes its messages into a file. It shows that a channel needs nothing
-//! from Slack. Notices for both arrive once on each, whichever fails and whichever process is
-//! killed.
+//! Tests deliveries to two channels that write their messages into files, which shows that a
+//! channel needs nothing from Slack. Notices for both arrive once on each, whichever fails and
+//! whichever process is killed.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;

@@ -1,4 +1,5 @@
-//! Deliveries to a failing Slack, by processes that are killed at random points.
+//! Tests that the parts of a notice arrive once and in order in a failing Slack, while processes
+//! are killed at random points. The other tests of delivery use its helpers.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

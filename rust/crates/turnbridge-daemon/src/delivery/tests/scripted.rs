@@ -1,4 +1,5 @@
-//! A channel that refuses a given list of posts, and accepts all later ones.
+//! Helpers of the delivery tests: a channel that refuses a given list of posts and accepts all
+//! later ones, and a record of pauses.
 
 use std::collections::VecDeque;
 

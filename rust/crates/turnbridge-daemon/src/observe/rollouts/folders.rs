@@ -1,5 +1,6 @@
-//! Finds the rollouts below a home: `sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl`, and the
-//! same names flat in `archived_sessions`. It ignores compressed cold rollouts and all other files.
+//! Finds the rollouts below a Codex home: `sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl`, and
+//! the same names flat in `archived_sessions`. It ignores compressed cold rollouts and all other
+//! files.
 
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
@@ -21,6 +22,7 @@ pub fn thread_of(name: &str) -> Option<&str> {
     (is_uuid(id) && (before.is_empty() || before.ends_with('-'))).then_some(id)
 }
 
+/// Returns the thread of a rollout's path.
 pub fn thread_of_path(path: &Path) -> Option<&str> {
     thread_of(path.file_name()?.to_str()?)
 }

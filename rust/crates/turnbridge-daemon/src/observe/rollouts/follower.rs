@@ -1,4 +1,5 @@
-//! The owner of all state about Codex's rollouts. It has no thread; see `rollouts`.
+//! Follows Codex's rollouts: reads new lines, records them, stores the read positions, and finds
+//! out when a writer has ended. It owns all state about rollouts and has no thread; see `rollouts`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, Metadata};
@@ -59,6 +60,7 @@ pub enum RolloutEffect {
     Problem(String),
 }
 
+/// The followed rollouts, and their read positions.
 pub struct Follower {
     settings: FollowerSettings,
     recorder: Recorder,
@@ -173,6 +175,7 @@ impl Follower {
         if self.is_dirty && is_due { self.write() } else { Ok(()) }
     }
 
+    /// Saves the positions for the next follower.
     pub fn close(mut self) -> io::Result<()> {
         if self.is_dirty { self.write() } else { Ok(()) }
     }

@@ -1,13 +1,11 @@
-//! Follows Codex's rollouts: they contain what no hook of Codex reports, and everything where there
-//! are no hooks.
+//! Follows Codex's rollouts: they contain what no hook of Codex reports, or everything without
+//! hooks.
 //!
 //! `watch` is a thread that reports changed paths. `Follower` owns the files: it reads new lines,
-//! records them through `session_store::update`, and returns notices. It has no thread and no
-//! clock; the daemon's loop drives it.
+//! records them through `session_store::update`, and returns notices. The daemon's loop calls it.
 //!
-//! Old files are neither read nor remembered. Every file written within a day is stored with its
-//! read position. All others had been read to their end; if one of them grows again, the times in
-//! its lines show which are new.
+//! Only the read positions of files written within a day are stored. All other files had been read
+//! to their end; if one grows again, the times in its lines show which are new.
 
 mod folders;
 mod follower;

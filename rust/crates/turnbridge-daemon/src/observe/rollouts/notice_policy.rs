@@ -1,6 +1,5 @@
-//! Makes notices from a rollout's events: a turn that ended or failed, an open question. The user
-//! aborts turns himself, so that these need none, and threads that work for another thread have no
-//! user.
+//! Decides which events of a rollout make a notice: a turn that ended or failed, an open question.
+//! A turn that the user aborted needs none, and threads that work for another thread have no user.
 
 use std::path::Path;
 

@@ -1,7 +1,7 @@
-//! Records the events of lines in session files, and collects results for the loop.
+//! Records the events of a rollout in session files, and collects results for the daemon's loop.
 //!
 //! Codex's hooks report the same turns, and after a crash lines are read again. An event older than
-//! the session's last one must not turn its state back. It is dropped here, because `advance` would
+//! the session's last one must not set its state back. It is dropped here, because `advance` would
 //! take it for a clock that was set back.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,6 +31,7 @@ const REMEMBERED: Duration = Duration::from_secs(23 * 60 * 60);
 /// The limit of different problems that are reported; more are likely repeats of one.
 const MAX_PROBLEMS: usize = 64;
 
+/// The writer of session files, with the results that the loop has not taken yet.
 pub struct Recorder {
     paths: StatePaths,
     now: fn() -> Timestamp,

@@ -1,4 +1,5 @@
-//! One followed rollout: the position of the reader, and the thread's state there.
+//! Reads one followed rollout from its last position on, and keeps the thread's state at that
+//! position.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -52,6 +53,7 @@ pub struct Position {
     pub last_at: Timestamp,
 }
 
+/// A notice that waits, because a later line may invalidate it.
 pub struct HeldNotice {
     pub notice: Notice,
     pub at: Timestamp,
@@ -59,6 +61,7 @@ pub struct HeldNotice {
     pub place: Position,
 }
 
+/// The state of a thread at the read position.
 #[derive(Default)]
 pub struct FollowedThread {
     pub rollout: RolloutThread,

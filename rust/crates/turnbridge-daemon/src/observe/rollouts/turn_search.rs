@@ -1,4 +1,4 @@
-//! Finds the start of a turn in a rollout of any length, from the end backwards.
+//! Finds the start of a turn in a rollout, from the end backwards, within a limit of bytes.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};

@@ -1,4 +1,5 @@
-//! A thread that reports changed paths below Codex's homes, by the operating system's file watcher.
+//! Runs a thread that reports changed paths below Codex's homes, by the operating system's file
+//! watcher.
 //!
 //! Correctness does not depend on it: it requests a rescan every half minute, or every two seconds
 //! where the system reports nothing (no watches left, a remote folder).

@@ -1,6 +1,6 @@
 //! Records what no hook reports of Claude's sessions (`turnbridge_system::observe`): Esc, an
-//! approved dialog, a killed process. It writes through `session_store::update`, which informs the
-//! sinks named in the session file. The session follower decides which sessions are polled, and
+//! approved dialog, a killed process. It writes through `session_store::update`, which also informs
+//! the sinks named in the session file. `SessionFollower` decides which sessions are polled, and
 //! when.
 
 use std::path::PathBuf;
@@ -26,6 +26,7 @@ impl SessionObserver {
         SessionObserver { paths, follower }
     }
 
+    /// Returns how often `check` must be called: more often during a turn.
     pub fn pulse(&self, now: Timestamp) -> ObservedPace {
         self.follower.pulse(now)
     }

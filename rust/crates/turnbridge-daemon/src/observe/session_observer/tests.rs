@@ -1,4 +1,5 @@
-//! Sessions made by hand, with files that Claude would leave.
+//! Tests that Esc, approvals, dialogs and killed processes reach the session file, with sessions
+//! made by hand and files that Claude would leave.
 
 use std::fs;
 #[cfg(target_os = "linux")]

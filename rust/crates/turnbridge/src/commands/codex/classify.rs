@@ -1,4 +1,4 @@
-//! `turnbridge codex classify`: what a command line of Codex starts.
+//! `turnbridge codex classify`: prints whether a command line starts Codex's terminal interface.
 
 use std::io::Write;
 
@@ -24,7 +24,7 @@ pub struct CodexClassifyArgs {
 
 pub fn run(arguments: &CodexClassifyArgs) -> Result<()> {
     let argv: Vec<_> = arguments.argv.iter().map(String::as_str).collect();
-    // What is not Codex at all starts no interface of Codex (KT-59).
+    // Another program starts no interface of Codex (KT-59).
     let launch = classify(&argv).unwrap_or_default();
     let shown = if arguments.json {
         let (subcommand, session_id) = (launch.subcommand, launch.session_id);

@@ -1,5 +1,5 @@
-//! `turnbridge codex`: what Turnbridge makes of Codex's own files. Reads only, but for `notify`, which
-//! changes the one key of that name.
+//! `turnbridge codex`: shows how Turnbridge reads Codex's files and command lines. Only `notify`
+//! changes a file: the key of that name in Codex's `config.toml`.
 
 mod classify;
 pub mod notify;

@@ -1,4 +1,5 @@
-//! `turnbridge codex notify`: which program Codex runs when a turn has ended.
+//! `turnbridge codex notify`: shows, sets or removes the program that Codex runs when a turn has
+//! ended.
 
 use anyhow::Result;
 use clap::{Args, Subcommand};

@@ -1,5 +1,5 @@
-//! `turnbridge codex state`: the state of a thread, from its rollout file. The tool for reports
-//! of a wrong state: `--trace` shows which line made it.
+//! `turnbridge codex state`: prints the state of a thread, computed from its rollout file.
+//! `--trace` shows which line led to it, for reports of a wrong state.
 
 use std::io::Write;
 use std::path::PathBuf;

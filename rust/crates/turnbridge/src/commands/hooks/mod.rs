@@ -1,5 +1,5 @@
-//! `turnbridge hooks`: Turnbridge's hooks in Claude Code's `settings.json`, for users without the
-//! plugin.
+//! `turnbridge hooks`: adds, removes, restores or shows Turnbridge's hooks in Claude Code's
+//! `settings.json`, for users without the plugin.
 
 mod status;
 

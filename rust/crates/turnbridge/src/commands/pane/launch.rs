@@ -1,4 +1,4 @@
-//! `turnbridge pane launch`: an agent is about to start.
+//! `turnbridge pane launch`: records that a pane's shell is about to start an agent.
 
 use std::io::Read;
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ pub struct PaneLaunchArgs {
     argv: Vec<String>,
 }
 
-/// Nobody types a longer one.
+/// The limit of a command line.
 const LONGEST_LINE: u64 = 1 << 20;
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

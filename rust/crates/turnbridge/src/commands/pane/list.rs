@@ -1,4 +1,5 @@
-//! `turnbridge pane list`: every pane that shows a session, or is about to.
+//! `turnbridge pane list`: prints every pane that shows a session, or in which an agent was
+//! launched.
 
 use std::io::Write;
 
@@ -29,12 +30,12 @@ struct PaneRow {
     agent: &'static str,
     /// `null` while it is not known.
     session_id: Option<String>,
-    /// `null` while nothing is known of the session.
+    /// `null` while the session has no file.
     state: Option<&'static str>,
     /// Codex was launched, and its thread has not appeared yet.
     waiting: bool,
     launched_at: Option<String>,
-    /// Since when the screen has not changed, as `pane scan --act` has seen.
+    /// The time of the last output, if `pane scan --act` has recorded that the output stopped.
     output_stopped_at: Option<String>,
 }
 

@@ -1,4 +1,5 @@
-//! `turnbridge pane`: what shells and terminals tell of their panes, and which session each shows.
+//! `turnbridge pane`: records what shells and terminals report about their panes, and lists which
+//! session each pane shows.
 
 mod launch;
 mod list;
@@ -74,13 +75,13 @@ fn leave(pane: &PaneArgument, why: PaneEnd) -> Result<()> {
     registry.leave(&pane.find(registry, &pane_environment())?, why)
 }
 
-/// For whoever starts an agent in this very terminal.
+/// Records that this process starts an agent in its terminal's pane.
 pub fn record(agent: Agent, argv: &[&str]) -> Result<()> {
     let paths = super::state_paths()?;
     registry(&paths).launch_here(agent, argv, &pane_environment())
 }
 
-/// What a hook would find around it, were it called here.
+/// Returns the environment that a hook called here would record.
 fn pane_environment() -> RunEnvironment {
     run_environment::run_environment("launch", std::env::vars_os())
 }

@@ -1,5 +1,5 @@
-//! `turnbridge pane scan`: what a terminal's output tells, for a host that owns the terminal and
-//! hands the output over on stdin.
+//! `turnbridge pane scan`: prints the events in a terminal's output as JSON lines, for a host that
+//! owns the terminal and passes the output on stdin. With `--act` it also records them.
 
 use std::io::Write;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! `turnbridge wsl codex-homes`: lets the daemon of Windows read the threads of a distribution's
-//! Codex too (KT-18).
+//! `turnbridge wsl codex-homes`: adds the Codex homes of distributions to the config, so that the
+//! daemon of Windows reads their threads too (KT-18).
 
 use std::path::Path;
 

@@ -1,4 +1,5 @@
-//! `turnbridge wsl` inside a distribution.
+//! `turnbridge wsl` inside a distribution: shows its name, whether it can run programs of Windows,
+//! and the speech engine.
 
 use anyhow::Result;
 use serde_json::json;

@@ -1,5 +1,5 @@
-//! `turnbridge wsl`: shows what Turnbridge finds of WSL, from Windows or from inside, and joins the
-//! two sides. Hooks in a distribution are `turnbridge hooks … --wsl`.
+//! `turnbridge wsl`: shows what Turnbridge finds of WSL, from Windows or from inside, and connects
+//! the two sides. `turnbridge hooks … --wsl` registers hooks in a distribution.
 
 mod codex_homes;
 mod inside;

@@ -1,4 +1,4 @@
-//! `turnbridge wsl` in Windows: the distributions, and how each that runs is set up.
+//! `turnbridge wsl` in Windows: lists the distributions, and shows how each that runs is set up.
 
 use anyhow::Result;
 use serde_json::{Value, json};

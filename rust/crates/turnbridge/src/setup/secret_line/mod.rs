@@ -1,4 +1,4 @@
-//! Reads a line from the terminal without echo. It restores the terminal in every case.
+//! Reads a line from the terminal without echo, and restores the terminal in every case.
 
 #[cfg(unix)]
 mod unix;

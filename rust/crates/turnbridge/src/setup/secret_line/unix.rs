@@ -1,5 +1,5 @@
-//! The Unix version. Signals from keys are off too: Ctrl-C is a byte here, so that the terminal is
-//! restored before Ctrl-C takes effect.
+//! Reads a line without echo on Unix. Signals from keys are off too: Ctrl-C is a byte here, so that
+//! the terminal is restored before Ctrl-C takes effect.
 
 use std::io::{self, BufRead};
 

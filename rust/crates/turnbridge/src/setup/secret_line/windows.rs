@@ -1,4 +1,5 @@
-//! The Windows version. The console edits the line and handles Ctrl-C; only the echo is off.
+//! Reads a line without echo on Windows. The console edits the line and handles Ctrl-C; only the
+//! echo is off.
 
 use std::io::{self, BufRead};
 use std::os::windows::io::AsRawHandle;

@@ -1,5 +1,5 @@
-//! The state of the view and its changes by keys. Pure: sessions, turns and keys go in, effects
-//! come out (`WatchEffect`); files, terminal and clock are in `run`.
+//! Keeps the state of the view, and changes it by keys. It has no side effects: sessions, turns and
+//! keys go in, effects come out (`WatchEffect`); files, terminal and clock are in `run`.
 //!
 //! The selection is a session, not a row: rows move while sessions change, and a reply must not
 //! reach another session that has moved below the cursor.
@@ -74,6 +74,7 @@ pub enum WatchEffect {
     Copy(String),
 }
 
+/// The number of sessions in each state, whether or not they are visible.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SessionCounts {
     pub waiting: usize,
@@ -130,6 +131,7 @@ impl WatchModel {
         self.scroll = scroll;
     }
 
+    /// Handles a key. Returns the action that the loop must take, if there is one.
     pub fn press(&mut self, key: Key) -> Option<WatchEffect> {
         self.message = None;
         if key == Key::Quit {

@@ -1,3 +1,6 @@
+//! Tests the state of the view: the order of the sessions, the selection, the filter, and the
+//! effects of keys.
+
 use turnbridge_core::ids::SessionId;
 
 use super::*;

@@ -1,4 +1,4 @@
-//! Draws the selected session: its place, its last prompt and answer, and the turns before.
+//! Draws the selected session: its folder, its last prompt and answer, and the turns before.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

@@ -1,4 +1,4 @@
-//! Draws a model. Pure: the same model, look, time and size give the same cells.
+//! Draws a model. It has no side effects: the same model, style, time and size give the same cells.
 //!
 //! Colour never carries a meaning alone (X27): every dot is beside its state in words, and the
 //! selected row has a `>`.
@@ -68,6 +68,7 @@ pub struct DrawResult {
     pub rows: usize,
 }
 
+/// Draws the model into the buffer.
 pub fn draw(
     model: &WatchModel,
     look: ViewStyle,

@@ -1,3 +1,6 @@
+//! Tests the drawn screen at several sizes, with and without colour: texts, dots, the cursor, and
+//! that hostile texts bring no control characters.
+
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::Color;

@@ -1,5 +1,5 @@
-//! Wraps text in lines of a column width. A wide character takes two columns and is never split; a
-//! character without width stays with the one before.
+//! Wraps text into lines of a width in columns. A wide character takes two columns and is never
+//! split; a character without width stays with the one before.
 
 use turnbridge_core::text::visible_text::visible_line;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};

@@ -1,4 +1,5 @@
-//! Reports the asker's state: in the log, once for each problem, and in the daemon's status.
+//! Reports how the queries for replies go: each problem once in the log, and each change in the
+//! daemon's status.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,6 +14,7 @@ use crate::channels::slack::hearing::Hearing;
 /// The callback that receives the status.
 pub type StatusSink = Box<dyn Fn(RepliesStatus) + Send>;
 
+/// The last reported state of the queries.
 pub struct AskerStatus {
     hearing: Arc<Hearing>,
     problem: Option<(String, Option<String>)>,
@@ -28,6 +30,7 @@ impl AskerStatus {
         AskerStatus { hearing, problem, caught_up_at, was_caught_up: false, told, tell }
     }
 
+    /// Logs a failure, unless it is the same as the last one.
     pub fn note_failure(&mut self, trouble: &AskerError) {
         let (error, hint) = match trouble {
             AskerError::Slack(error) => (error.to_string(), error.hint().map(str::to_owned)),
@@ -42,6 +45,7 @@ impl AskerStatus {
         }
     }
 
+    /// Logs that the last failure is over.
     pub fn note_success(&mut self) {
         if self.problem.take().is_some() {
             self.hearing.log.info("Slack can be asked for replies again", &[]);

@@ -1,4 +1,5 @@
-//! The backoff after a failure: 2 s, doubled each time.
+//! Computes the pause after a failed call: 2 s, doubled each time up to a limit, or the time that
+//! Slack requests.
 
 use std::time::{Duration, Instant};
 
@@ -12,6 +13,7 @@ pub const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// The longest pause after an error that a person must repair.
 const LONGEST_PERMANENT: Duration = Duration::from_secs(5 * 60);
 
+/// The pause after consecutive failures.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Backoff {
     failures: u32,
@@ -24,6 +26,7 @@ impl Backoff {
         self.failures
     }
 
+    /// Returns whether the pause lasts.
     pub fn is_held(&self, now: Instant) -> bool {
         self.until.is_some_and(|until| now < until)
     }
@@ -45,6 +48,7 @@ impl Backoff {
         self.failures = self.failures.saturating_add(1);
     }
 
+    /// Ends the pause after a success.
     pub fn well(&mut self) {
         *self = Backoff::default();
     }

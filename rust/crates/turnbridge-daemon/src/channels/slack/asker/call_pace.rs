@@ -1,9 +1,10 @@
-//! The rate limit of one method: a burst of a few calls, then one call per interval.
+//! Limits the rate of one Slack method: a burst of a few calls, then one call per interval.
 
 use std::time::{Duration, Instant};
 
 const BURST: u32 = 4;
 
+/// The calls of one method so far.
 #[derive(Debug, Default)]
 pub struct CallPace {
     /// The time by which the calls so far would have been made at the allowed rate.

@@ -1,5 +1,5 @@
-//! Judges the messages that the socket could not judge: whether each is a reply to a thread of this
-//! machine, of another machine, or of none.
+//! Judges the messages that the socket stored because it could not judge them: whether each is a
+//! reply to a thread of this machine, of another machine, or of none.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -1,10 +1,10 @@
-//! The thread that queries Slack for replies in this machine's threads, and judges the messages
-//! that the socket could not judge. It runs until the connection closes, retries failures, and
-//! respects Slack's rate limits.
+//! Runs the thread that queries Slack for replies in this machine's threads, and judges the
+//! messages that the socket could not judge. It runs until the connection closes, retries failures,
+//! and respects Slack's rate limits.
 //!
 //! A *look* fetches the newest parents and the time of the newest reply to each. A *sweep* fetches
 //! all parents back to this machine's oldest thread. A thread with new replies is read from its
-//! mark on. `listening` decides the intervals.
+//! mark on. `listening` in the core decides the intervals.
 
 mod asker_status;
 mod backoff;
@@ -32,6 +32,7 @@ use backoff::{Backoff, LONGEST_PAUSE};
 use call_pace::CallPace;
 use reading::{ThreadMessages, Unread};
 
+/// An order to the asker's thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AskerCommand {
     /// A message waits to be judged.
@@ -81,6 +82,7 @@ impl From<std::io::Error> for AskerError {
     }
 }
 
+/// The state of the asker's thread.
 pub struct Asker {
     hearing: Arc<Hearing>,
     status: AskerStatus,
@@ -127,6 +129,7 @@ enum RoundResult {
     Later,
 }
 
+/// Starts the thread. It ends by `Stop`, or when the sender of orders is dropped.
 pub fn start(
     hearing: Arc<Hearing>,
     tell: StatusSink,

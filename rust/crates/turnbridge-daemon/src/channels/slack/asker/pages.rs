@@ -1,5 +1,5 @@
-//! Reads parents page by page: which machines post here, and which of this machine's threads have
-//! new replies.
+//! Reads the parents of threads page by page. They show which machines post here, and which of this
+//! machine's threads have new replies.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

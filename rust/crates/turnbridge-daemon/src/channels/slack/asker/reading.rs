@@ -1,5 +1,6 @@
-//! Reads this machine's threads and stores their new replies. A failing thread has its own retries.
-//! It delays only its own session, for a limited time, because replies run in order.
+//! Reads this machine's threads in Slack and stores their new replies. Each failing thread is
+//! retried by itself. It delays only the replies of its own session, for a limited time, because
+//! replies run in order.
 
 use std::collections::BTreeSet;
 use std::time::Instant;

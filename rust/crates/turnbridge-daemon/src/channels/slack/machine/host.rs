@@ -1,4 +1,4 @@
-//! The host's name, from the operating system.
+//! Returns the host's name, from the operating system.
 
 #[cfg(unix)]
 pub fn name() -> String {

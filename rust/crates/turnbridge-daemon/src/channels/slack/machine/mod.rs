@@ -1,5 +1,5 @@
-//! The id and the name of this machine. The first process that needs them creates them, and they
-//! never change.
+//! Reads or creates `machine.json`, which contains the id and the name of this machine. The first
+//! process that needs the file creates it, and no process changes it.
 
 mod host;
 

@@ -1,5 +1,5 @@
-//! Slack as a channel of delivery: opens the direct message, posts, and finds messages that may
-//! have arrived.
+//! Implements the channel for Slack: opens the direct message, posts and updates messages, and
+//! finds messages that may have arrived.
 
 use std::io;
 use std::time::{Duration, Instant};

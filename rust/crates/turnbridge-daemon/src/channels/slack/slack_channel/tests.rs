@@ -1,3 +1,6 @@
+//! Tests the channel against the loopback Slack: refused blocks, updates, searches and a changed
+//! machine. Also tests which errors of Slack count as permanent.
+
 use testkit::slack::{FaultMoment, SlackApi, SlackFault, SlackSetup};
 use turnbridge_slack::TokenKind;
 

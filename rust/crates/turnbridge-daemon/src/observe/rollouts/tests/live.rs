@@ -1,4 +1,5 @@
-//! The watcher thread with the system's real watcher.
+//! Tests that the system's real file watcher reports new files, lines and folders of Codex without
+//! a rescan.
 
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Instant;

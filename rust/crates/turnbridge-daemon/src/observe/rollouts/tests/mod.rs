@@ -1,4 +1,5 @@
-//! The follower in temporary homes, driven like by the daemon's loop.
+//! Helpers of the follower's tests: temporary homes, a clock of each test, and lines as Codex
+//! writes them.
 
 mod live;
 mod old_files;

@@ -1,4 +1,4 @@
-//! Thousands of old rollouts cost almost nothing.
+//! Tests that thousands of old rollouts cost almost nothing.
 //!
 //! `TURNBRIDGE_TEST_SLOW=1 cargo test -p turnbridge-daemon --release -- --nocapture old_rollouts`
 //! prints the figures for 10,000 files of 2 GB.

@@ -1,4 +1,5 @@
-//! Hooks and rollouts report the same turns in any order, and dead processes report nothing.
+//! Tests that hooks and rollouts can report the same turns in any order, and that a turn whose
+//! process has died becomes stopped.
 
 use turnbridge_core::session::RunEnvironment;
 use turnbridge_core::session::event::{Event, EventFacts, EventKind, ProcessKey, ToolCall};

@@ -1,4 +1,4 @@
-//! Which files are read, from which position, and how positions follow a moved file.
+//! Tests which files are read, from which position, and how positions follow a moved file.
 
 use std::collections::BTreeSet;
 

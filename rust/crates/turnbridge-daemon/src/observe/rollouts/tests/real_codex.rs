@@ -1,4 +1,5 @@
-//! The real Codex, without hooks and without `notify`: the watcher is the only source.
+//! Tests the follower with the real Codex, without hooks and without `notify`: the rollout is the
+//! only source.
 
 use std::process::Stdio;
 use std::sync::mpsc::{Receiver, channel};

@@ -1,5 +1,5 @@
-//! Every recording of the real Codex, written again in pieces, to a follower that is killed and
-//! restarted meanwhile.
+//! Tests the follower with every recording of the real Codex. Each is written again in random
+//! pieces, while the follower is killed and restarted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
