@@ -1,4 +1,5 @@
-//! Lists the Codex homes that Turnbridge follows.
+//! Lists the folders of Codex in which Turnbridge looks for sessions: the usual one, and those that
+//! the config adds.
 
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,8 @@
-//! Edits `config.toml`: sets or removes values, and appends to a list. The other lines keep their
-//! text, order and line ends.
+//! Edits `config.toml`: sets or removes values, and appends texts to a list. The other lines keep
+//! their text, order and line ends.
 //!
-//! The file belongs to the user. A file that cannot be read or parsed is never changed.
+//! The file belongs to the user: one that cannot be read or parsed is never changed, and a valid
+//! config is never made invalid.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,9 @@
-//! Reads `config.toml`: the decisions of the user. Everything in it is optional.
+//! Reads and edits `config.toml`, which contains the decisions of the user. Every key in it is
+//! optional. A reading error names the problem and its place.
 //!
-//! A reading error contains the problem and its place. Writing (`edit`) changes one value and keeps
-//! every other byte. The hooks read the few switches that they need with a scanner
-//! (`turnbridge_core::scan::toml_scan`), because a TOML parser would double their size.
+//! `codex_notify` plans edits of Codex's config file. The hooks do not use this crate: they read
+//! the few values that they need with a scanner (`turnbridge_core::scan::toml_scan`), because a
+//! TOML parser would double their size.
 
 pub mod codex_homes;
 pub mod codex_notify;

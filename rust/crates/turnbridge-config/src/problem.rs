@@ -1,4 +1,5 @@
-//! The problems of a config, and their places in the file.
+//! Defines the error of a config that cannot be read, parsed or written, with its place in the
+//! file.
 
 use std::fmt;
 use std::fs;

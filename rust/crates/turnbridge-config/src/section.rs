@@ -1,4 +1,4 @@
-//! One section of the config while it is read: typed values, and the keys that were not read.
+//! Reads typed values from one section of the config, and lists the keys that no caller has read.
 
 use std::fmt;
 use std::ops::RangeInclusive;

@@ -1,4 +1,5 @@
-//! Builds the connection to Slack from the config: the address, the limits and the account.
+//! Builds the connection to Slack from the config: its address, its timeout, and the account's
+//! name. Tests replace the address and shorten the times.
 
 use turnbridge_slack::{ApiConnection, WebApi};
 use turnbridge_store::state::slack_place;

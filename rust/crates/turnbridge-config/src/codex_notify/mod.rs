@@ -1,9 +1,9 @@
-//! Plans the one key `notify` in the root of Codex's `config.toml`: the program that Codex runs
-//! when a turn has ended. Codex accepts only one, so an existing one stays unless the user decides
-//! otherwise (X1).
+//! Plans edits of the root key `notify` in Codex's `config.toml`: the program that Codex runs when
+//! a turn has ended. Codex accepts only one program, so an existing one stays unless the user
+//! decides otherwise (X1).
 //!
-//! `toml_edit` finds the places; the change is spliced into the text, so that comments, line ends
-//! and all else stay byte for byte. A `notify` inside a table is another key, which stays.
+//! A plan consists of splices, so that comments, line ends and all other text stay byte for byte. A
+//! `notify` inside a table is another key, and stays. Other code reads and writes the file.
 
 use std::ops::Range;
 
