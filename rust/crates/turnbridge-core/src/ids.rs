@@ -1,5 +1,6 @@
-//! Identifiers that become file names and arguments, checked once, here. A value of these types is
-//! safe as a path component and never looks like an option.
+//! Defines the identifiers that become parts of file names or arguments: agents, sessions and
+//! channels. A parsed value is safe as a path component and never looks like an option. Only
+//! `NamedSession` may also hold unchecked text, for display.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,9 +1,10 @@
-//! The differences between agents, as functions that every agent answers. Other code calls these
-//! and never compares the agent: for a new agent the compiler then lists every function, which it
-//! would not do for comparisons. `cargo xtask tidy` finds such comparisons.
+//! Answers every question about a difference between agents: one function for each, which matches
+//! the agent. Other code calls these functions and never compares the agent. So for a new agent the
+//! compiler lists every function to extend, which it could not do for comparisons. `cargo xtask
+//! tidy` finds comparisons.
 //!
-//! Code of one agent alone (its files, its command line) is not here. Code that chooses between
-//! such code matches the agent, without a wildcard arm.
+//! Code for one agent alone (its files, its command line) is in the agent's own folder. Code that
+//! chooses between such code matches the agent, without a wildcard arm.
 
 use crate::ids::Agent;
 

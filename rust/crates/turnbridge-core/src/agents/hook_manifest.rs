@@ -1,5 +1,6 @@
-//! The plugin's files that list the hooks for an agent to call: `hooks/hooks.json` for Claude Code
-//! and `hooks/codex.json` for Codex, made from `hook_table`. `cargo xtask manifests` writes them.
+//! Generates the plugin's files that list the hooks for an agent to call: `hooks/hooks.json` for
+//! Claude Code and `hooks/codex.json` for Codex, from `hook_table`. `cargo xtask manifests` writes
+//! them.
 
 use crate::agents::hook_table::{HookCall, HookEventName};
 use crate::ids::Agent;

@@ -1,9 +1,10 @@
-//! The hook events that Turnbridge registers: one row each, with the calls of every agent for it.
-//! All other lists of events are made from the table or compared with it: the plugins'
-//! `hooks/*.json` (`hook_manifest`), the registration in Claude Code's settings, doctor's checks,
-//! the recordings in `testdata` and the page `docs/states.md`. Any other event is read and ignored.
+//! Lists the hook events that Turnbridge registers: one row each, with the programs that each agent
+//! calls for it. `hook_wire` and `session/advance` define the meaning of an event; any other event
+//! is ignored.
 //!
-//! `hook_wire` and `session/advance` define the meaning of an event.
+//! The plugins' `hooks/*.json` (`hook_manifest`), the registration in Claude Code's settings and
+//! doctor's checks use this table; tests compare the recordings in `testdata` and `docs/states.md`
+//! with it.
 
 use crate::ids::Agent;
 

@@ -1,9 +1,9 @@
-//! Builds the arguments and the input by which a reply becomes the next prompt of a session. It
-//! builds no command line; no shell receives a prompt.
+//! Builds the arguments and the standard input by which an agent runs a reply as the next prompt of
+//! a session, and the command that opens a session in a terminal.
 //!
-//! A prompt is passed by standard input: all users of the machine can read the arguments of a
-//! process, and an agent's parser would parse them first (`claude -r ID mcp` is a subcommand).
-//! Claude Code 2.1.197 accepts the same from there as from an argument: commands, `@` files, `!`,
+//! A prompt is passed by standard input, never through a shell: all users of the machine can read
+//! the arguments of a process, and an agent might parse the prompt as a subcommand (`claude -r ID
+//! mcp`). Claude Code 2.1.197 accepts the same there as in an argument: commands, `@` files, `!`,
 //! `#`, blank lines. Only `codex queue` needs an argument.
 
 use crate::ids::{Agent, SessionId, SessionKey, is_uuid};

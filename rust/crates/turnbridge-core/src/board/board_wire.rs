@@ -1,6 +1,6 @@
-//! The file formats of `board.json`, with the address and the token of the running daemon's board,
-//! and of `board-code` (see `sign_in`). Only their user can read them. The daemon's lock alone
-//! shows whether it runs.
+//! Defines the file formats of `board.json`, with the address and the token of the running daemon's
+//! board, and of `board-code`, with the code of a sign-in (`sign_in`). Only the daemon's lock, and
+//! neither file, shows whether the daemon runs.
 
 use std::fmt;
 

@@ -1,9 +1,10 @@
-//! The sign-in of a browser to the board: by a page in the state folder that contains a ticket, or
-//! by a code that the user types. Both are valid once and for a short time, and both are exchanged
-//! for the board's token. Pure: no files, clock or randomness.
+//! Decides the steps of a browser's sign-in to the board, and builds its codes and its page. A
+//! browser signs in with a ticket from a page in the state folder, or with a code that the user
+//! types. The board accepts each once and for a short time, and then gives the browser its token.
 //!
-//! No secret may be in the arguments of a program, which every user of the machine can read: a
-//! browser is started with the address of the page's file, or with the board's plain address.
+//! A browser is started with the address of the page's file, or with the board's plain address:
+//! every user of the machine can read the arguments of a program, so they must contain no secret.
+//! No files, clock or randomness are used here.
 
 use core::time::Duration;
 

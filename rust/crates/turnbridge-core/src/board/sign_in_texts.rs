@@ -1,4 +1,4 @@
-//! The texts of `turnbridge board` while a browser signs in, in both languages.
+//! Lists the texts of `turnbridge board` while a browser signs in, in both languages.
 
 use crate::text::catalogue::{catalogue, filled};
 use crate::text::spoken_text::Language;

@@ -1,6 +1,6 @@
-//! Builds Linux's query for one TCP socket by its two addresses, and reads the answer
-//! (`NETLINK_SOCK_DIAG`, the kernel's `linux/inet_diag.h`). Its cost does not depend on the number
-//! of sockets. The daemon's `board::peer` sends and receives.
+//! Builds Linux's query for the owner of one TCP socket by its two addresses, and reads the answer
+//! (`NETLINK_SOCK_DIAG`, the kernel's `linux/inet_diag.h`). The cost does not depend on the number
+//! of sockets. The daemon's `board::peer` sends the query and receives the answer.
 
 use core::net::{IpAddr, Ipv6Addr, SocketAddr};
 

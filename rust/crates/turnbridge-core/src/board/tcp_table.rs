@@ -1,5 +1,6 @@
 //! Finds the user at the other end of a TCP connection on this machine, in the system's table of
-//! sockets. The daemon's `board::peer` reads that table.
+//! sockets (Linux, macOS), and decides whether that user may use the board. The daemon's
+//! `board::peer` reads the table.
 
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 

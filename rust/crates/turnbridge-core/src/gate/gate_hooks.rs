@@ -1,4 +1,5 @@
-//! Decides whether Claude Code calls the Stop gate. The gate's switches count only if it does.
+//! Decides from Claude Code's files whether a hook calls the Stop gate. If no hook does, every turn
+//! ends, and the gate's switches have no effect.
 
 use std::fmt;
 

@@ -1,4 +1,5 @@
-//! Reads the switches of the Stop gate, each from the text that contains it. `gate` combines them.
+//! Reads a switch of the Stop gate from the text that contains it: `config.toml`, `~/.cvi/config`,
+//! or a variable's value. The caller combines the switches.
 
 use crate::scan::byte_order_mark::{has_second_mark, split_mark};
 use crate::scan::json_scan::{CaptureMode, FoundValue, JsonScanner, PathStep, WantedField};

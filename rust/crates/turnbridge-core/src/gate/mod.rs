@@ -1,9 +1,9 @@
-//! Decides whether a turn may end: the seven rules of the Stop gate.
+//! Decides whether a turn may end, by the ordered rules of the Stop gate, and builds the gate's
+//! messages.
 //!
-//! A turn may end when the agent has spoken its summary. The rules are ordered, and the facts for a
-//! rule are looked up only when no earlier rule has decided: with the sandbox on, no other file is
-//! read (CVI-13, CVI-15). Every rule but the last lets the turn end, so that missing facts never
-//! lock the user out.
+//! Only the last rule holds a turn: if no speech was attempted in it. Every earlier rule lets the
+//! turn end, so that missing facts never lock the user out. The facts for a rule are looked up only
+//! when no earlier rule has decided: with the sandbox on, no other file is read (CVI-13, CVI-15).
 
 pub mod gate_hooks;
 pub mod gate_switches;

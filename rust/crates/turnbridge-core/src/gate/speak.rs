@@ -1,5 +1,6 @@
-//! Recognises the calls by which an agent speaks its summary: `/cvi:speak` and Turnbridge's speak,
-//! typed, through the Skill tool, or as an MCP tool. The Stop gate judges them.
+//! Recognises the calls by which a turn's summary is spoken: `/cvi:speak` and Turnbridge's speak,
+//! as a typed command, through the Skill tool, or as an MCP tool. The Stop gate uses their
+//! outcomes.
 
 use crate::timestamp::Timestamp;
 

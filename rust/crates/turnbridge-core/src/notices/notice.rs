@@ -1,4 +1,5 @@
-//! The notice: a report about a turn or about Turnbridge itself.
+//! Defines the notice, a report to the user about a turn or about Turnbridge itself, and the ids by
+//! which notices are deduplicated.
 
 use crate::ids::{Agent, ChannelName, NamedSession, is_safe_component, is_uuid};
 use crate::session::event::{Event, EventKind};

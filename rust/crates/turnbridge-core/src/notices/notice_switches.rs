@@ -1,5 +1,5 @@
-//! Reads which notices the user wants, as far as the hooks need it. Delivery reads the whole
-//! config.
+//! Reads from the text of `config.toml` which notices the user wants, as far as the hooks need it.
+//! Delivery reads the whole config.
 
 use crate::ids::ChannelName;
 use crate::scan::toml_scan::{TomlValue, find};

@@ -1,4 +1,5 @@
-//! The progress of a notice on one channel: replaced before and after every call.
+//! Defines the progress of a notice's delivery on one channel. The file with it is replaced before
+//! and after every call.
 
 use crate::timestamp::Timestamp;
 

@@ -1,8 +1,9 @@
-//! Decides when the delivery of a notice is retried, and when it is given up. Pure.
+//! Decides when the delivery of a notice is retried, and when the notice is held for the user
+//! instead.
 //!
-//! The number of attempts and the pauses between them count, never the notice's age: a machine that
-//! was off for a week has attempted no delivery. Clocks jump, so no time in a file can delay a
-//! notice for longer than the longest pause.
+//! Only the number of attempts and the pauses between them count, never the notice's age: a machine
+//! that was off for a week has attempted no delivery. Clocks jump, so a time in a file that is more
+//! than an hour ahead, the longest possible pause, is ignored.
 
 use std::time::Duration;
 

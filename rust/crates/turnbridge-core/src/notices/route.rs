@@ -1,4 +1,5 @@
-//! The route: which session a Slack thread belongs to.
+//! Defines the route of a Slack thread: the session, and the machine, that a reply in the thread is
+//! for.
 
 use crate::ids::NamedSession;
 use crate::timestamp::Timestamp;

@@ -1,4 +1,4 @@
-//! The process that runs a reply, from the claim on.
+//! Defines a process that runs a reply, or that a runner has started for it.
 
 use crate::timestamp::Timestamp;
 

@@ -1,4 +1,5 @@
-//! A reply to an agent: its text, and its session.
+//! Defines a reply: a message of the user to the agent of one session, from Slack or from the
+//! board.
 
 use crate::ids::{ChannelName, NamedSession, SessionKey, is_safe_component};
 use crate::notices::route::Route;

@@ -1,4 +1,5 @@
-//! The texts that a thread receives about a reply, with the reason of its run's end.
+//! Builds the text of a message that a thread receives about a reply, with the reason if its run
+//! has failed or was interrupted.
 
 use crate::ids::Agent;
 use crate::replies::run_result::{Reason, RunResult};

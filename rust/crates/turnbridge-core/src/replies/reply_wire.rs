@@ -1,5 +1,5 @@
-//! The file formats of a reply: its text (`inbox/<id>.json`), its processes (`<id>.run`,
-//! `<id>.agent`), its result (`<id>.result`), and Slack's report of one.
+//! Reads and writes the files of a reply: its text (`inbox/<id>.json`), its processes (`<id>.run`,
+//! `<id>.agent`) and its result (`<id>.result`). It also parses a message as Slack reports it.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

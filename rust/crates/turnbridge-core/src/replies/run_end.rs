@@ -1,6 +1,9 @@
-//! Judges a run whose end was not observed: its runner or its agent was killed. The evidence is the
-//! acknowledgement of the agent's hooks, the record of the turn, and the agent's transcript or
-//! rollout. That the agent has seen a prompt does not show how its turn ended.
+//! Decides the result of a reply's run if its process did not report it: the runner or the agent
+//! was killed, another Codex has taken the reply, or the agent has failed.
+//!
+//! The evidence is the acknowledgement of the agent's hooks, the record of the turn, and the
+//! agent's transcript or rollout. That the agent has seen a prompt does not show how its turn
+//! ended.
 
 use crate::replies::holder::StartedProgram;
 use crate::replies::run_result::{Reason, RunOutcome, RunResult};

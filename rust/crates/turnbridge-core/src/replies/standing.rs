@@ -1,4 +1,4 @@
-//! How far a reply has come, in one word, which is the same wherever it is shown.
+//! Returns the state of a reply as one word, the same for the board and for `turnbridge watch`.
 
 use crate::agents::resume;
 use crate::replies::reply::Reply;

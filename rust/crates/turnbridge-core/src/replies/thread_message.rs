@@ -1,5 +1,5 @@
-//! The messages that a thread receives about a reply: one list, with the name in files and the
-//! sentence in both languages. The Japanese ones of SLV-84 to 86 are fixed to the letter.
+//! Lists the messages that a thread receives about a reply, each with its name in files and its
+//! sentence in both languages. The Japanese sentences of SLV-84 to 86 are fixed to the letter.
 
 use crate::agents::codex::rollout_tail::QueueObstacle;
 use crate::text::spoken_text::Language;

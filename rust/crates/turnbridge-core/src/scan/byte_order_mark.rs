@@ -1,5 +1,6 @@
-//! The mark (U+FEFF) that some Windows editors put at the beginning of a text. A file has one at
-//! most: readers of JSON and TOML, Claude Code's and Codex's among them, refuse a second.
+//! Splits off the byte order mark (U+FEFF) that some Windows editors put at the beginning of a
+//! text. A file has at most one: readers of JSON and TOML, such as those of Claude Code and Codex,
+//! refuse a second.
 
 pub const MARK: char = '\u{feff}';
 

@@ -1,5 +1,5 @@
-//! A planned change of a text: a range of bytes, and its replacement. Text outside all splices
-//! stays unchanged, byte for byte.
+//! Defines a planned change of a text: a range of bytes, and its replacement. Text outside all
+//! splices stays unchanged, byte for byte.
 
 use std::ops::Range;
 

@@ -1,9 +1,9 @@
 //! Reads single values from a TOML text, and skips the rest.
 //!
-//! The hooks need two switches of `config.toml`; a whole TOML parser would double their size. This
-//! one knows the outline of the grammar: tables, dotted and quoted keys, inline tables, every kind
-//! of string. It does not validate skipped values: `turnbridge` itself reads the file with a full
-//! parser and reports errors.
+//! The hooks need only a few values of `config.toml`; a whole TOML parser would double their size.
+//! This one knows the outline of the grammar: tables, dotted and quoted keys, inline tables, every
+//! kind of string. It does not validate skipped values: `turnbridge` itself reads the file with a
+//! full parser and reports errors.
 
 use crate::scan::byte_order_mark::split_mark;
 

@@ -1,4 +1,4 @@
-//! Checks whether a text that arrives in chunks is UTF-8, for any cuts.
+//! Checks whether a text that arrives in chunks is UTF-8, even if a chunk ends inside a character.
 
 #[derive(Debug, Default)]
 pub struct Utf8Check {

@@ -1,9 +1,9 @@
-//! Deduplicates an event that is registered twice.
+//! Detects the second report of an event that two registrations report.
 //!
 //! With both the plugin and settings.json installed, Claude runs both hooks for every event, in
 //! parallel, with byte-identical input. Each call stores (payload hash, origin) here. A payload
-//! that is already stored with the *other* origin is the same event, and the pair is removed. The
-//! same payload twice from one origin is two events.
+//! that is already stored with the *other* origin is the same event, and the stored entry is
+//! removed. The same payload twice from one origin is two events.
 
 use std::collections::VecDeque;
 

@@ -1,5 +1,5 @@
-//! The events of a session, from every source: a Claude hook, a Codex rollout line, or an observer
-//! of the process. One `Event` type, so that there is one state table.
+//! Defines the events of a session. One type serves every source, so that there is one state table:
+//! a hook, a line of a Codex rollout, or an observer of the process or its pane.
 
 use crate::gate::speak::SpeakCall;
 use crate::ids::SessionKey;

@@ -1,8 +1,8 @@
-//! A session: one conversation of an agent, with the processes (runs) that carry it. `advance`
-//! changes it; `session_wire` stores it.
+//! Defines a session: one conversation of an agent, with the processes (runs) that carry it.
+//! `advance` changes it; `session_wire` stores it.
 //!
-//! State belongs to a run. A `claude -r ID -p` beside an open TUI is a second run of the same
-//! session; when it ends, the session has the TUI's state again.
+//! State belongs to a run. A `claude -r ID -p` beside an open terminal interface is a second run of
+//! the same session; when it ends, the session has the state of the first run again.
 
 pub mod advance;
 pub mod dialogs;

@@ -1,4 +1,5 @@
-//! The record of a finished turn: the source of all views and messages with an agent's answer.
+//! Defines the record of a finished turn, and builds it from the session and the event that ends
+//! the turn. Notices and views of a turn's answer are made from it.
 
 use crate::ids::SessionKey;
 use crate::session::advance::{is_addition, is_other_turn};

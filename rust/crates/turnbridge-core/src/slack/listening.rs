@@ -1,8 +1,10 @@
-//! Shares one Slack app among machines: which machine a thread belongs to, whether the user is told
-//! about a reply in it, and how often each machine polls its own threads.
+//! Decides how several machines share one Slack app: which machine a thread belongs to, whether the
+//! user receives a message about a reply without a route, and how often each machine polls its
+//! threads.
 //!
 //! Slack sends an event to one socket of the app, chosen at random. So a machine may receive a
-//! reply for another one, and miss its own. It ignores the former, and polls for the latter.
+//! reply for another machine, which it ignores, and may miss its own replies, which it therefore
+//! polls for.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,6 +1,6 @@
-//! `machine.json`: the name of this machine among all that use the same Slack app. The metadata of
-//! every message posted from here contains the id. So another machine which receives a reply to it
-//! can identify the thread's machine.
+//! Defines the format of `machine.json`: the id and the name of this machine among all that use the
+//! same Slack app. The metadata of every message posted from here contains the id, so that another
+//! machine can identify the thread's machine.
 
 use serde::{Deserialize, Serialize};
 

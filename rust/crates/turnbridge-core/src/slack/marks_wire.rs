@@ -1,4 +1,5 @@
-//! The file format of `slack-threads.jsonl`: a line per change of `thread_marks`, oldest first.
+//! Reads and writes the lines of `slack-threads.jsonl`: one per change of `thread_marks`, oldest
+//! first.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,6 @@
-//! The code by which the set-up identifies its user in Slack: the user posts the words that only
-//! the terminal shows. Others may guess, so a few wrong guesses make the code void, and a few void
-//! codes end this way of identification.
+//! Checks the code by which `turnbridge setup` identifies its user in Slack: the user posts words
+//! that only the terminal shows. Others may guess, so a few wrong guesses make a code void, and a
+//! few void codes end this way of identification.
 
 /// The limit of wrong guesses at one code.
 const WRONG_AT_MOST: u32 = 5;

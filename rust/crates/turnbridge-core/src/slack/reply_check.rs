@@ -1,8 +1,9 @@
-//! Decides whether a Slack message is a reply for an agent. Only the configured user, in the direct
-//! message with them, in a thread of Turnbridge, can make an agent run.
+//! Decides whether a Slack message is a reply for an agent. Only the configured user can make an
+//! agent run, in their direct message with the app, in a thread of Turnbridge.
 //!
-//! The order is the order of the requirements: an empty text is dropped before its author is
-//! checked (SLV-45). A stranger receives no answer, the owner does (SLV-85).
+//! The checks are in the order of the requirements: an empty text is dropped before its author is
+//! checked (SLV-45). Messages of other users are dropped without an answer; the owner receives one
+//! if the thread has no route (SLV-85).
 
 use crate::ids::is_safe_component;
 use crate::notices::route::Route;

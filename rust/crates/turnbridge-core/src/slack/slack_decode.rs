@@ -1,6 +1,6 @@
 //! Decodes Slack's `text` into the text that the user typed. Slack escapes `& < >` and writes
-//! mentions, channels and links between angle brackets, in code too; all other text is as typed and
-//! stays unchanged. White space is not trimmed: a prompt may begin and end with it.
+//! mentions, channels and links between angle brackets, in code too; all other text stays
+//! unchanged. White space is not trimmed: a prompt may begin and end with it.
 //!
 //! The `blocks` of a message contain the same text in another form and are ignored (SLV-43).
 

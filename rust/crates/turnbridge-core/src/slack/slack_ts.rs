@@ -1,5 +1,5 @@
-//! The time of a message by Slack's clock, which also is its name in a channel:
-//! `1700000000.000100`. It is a number with decimals, never a float.
+//! Parses and compares the times of Slack's messages, such as `1700000000.000100`. Such a time is
+//! also the message's name in its channel. It is a decimal number and never stored as a float.
 
 use std::fmt;
 use std::time::Duration;

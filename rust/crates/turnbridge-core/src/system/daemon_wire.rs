@@ -1,5 +1,5 @@
-//! The file format of `daemon.json`: the running daemon's status, for the doctor and for
-//! `turnbridge daemon status`. Only its lock shows whether it runs.
+//! Defines the format of `daemon.json`: the running daemon's status, for the doctor and for
+//! `turnbridge daemon status`. Only the daemon's lock, and not this file, shows whether it runs.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,9 @@
-//! Decides which process's environment variables Turnbridge's processes use. It reads none itself.
+//! Lists the environment variables that a project must not set for Turnbridge's processes, and
+//! those that an agent sets for one call. It reads no variables.
 //!
 //! Claude Code adds `env` of a project's settings to its own environment, and so to that of every
-//! hook and MCP server. So the variables of Turnbridge's processes may be a project's choice, while
-//! those with which the agent's process was started are the user's.
+//! hook and MCP server. So a variable of these processes may be a project's choice, while a
+//! variable with which the agent's process was started is the user's.
 
 use crate::ids::Agent;
 

@@ -1,5 +1,6 @@
-//! Decides whether Turnbridge may act on its file or folder: a user with write access could have
-//! put there, for example, a reply that an agent then runs. For Unix; it reads no file itself.
+//! Decides by owner and mode whether other users could have changed a file or folder that
+//! Turnbridge uses: they could add, for example, a reply that an agent then runs. It is for Unix,
+//! and reads no file itself.
 
 use std::fmt;
 

@@ -1,8 +1,8 @@
-//! Decides which files are old enough to be removed, on a machine whose clock may be wrong. Pure.
+//! Decides which files are old enough to be removed, on a machine whose clock may be wrong.
 //!
 //! A clock that jumps ahead makes every file look old. So a file's age alone does not remove it:
-//! Turnbridge must also have looked for old files several times since it was last written, a day or
-//! more apart.
+//! since it was last written, Turnbridge must also have looked for old files three times (once for
+//! a temporary file), at least a day apart.
 
 use std::time::Duration;
 

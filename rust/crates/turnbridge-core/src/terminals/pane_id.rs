@@ -1,4 +1,5 @@
-//! The name of a terminal pane, the same for a hook, a shell and a host.
+//! Names a terminal pane by its terminal's variables, so that a hook, a shell and a host
+//! application use the same name.
 //!
 //! Each terminal counts its own panes, so a name begins with the program's: `tmux:/tmp/s:%3`,
 //! `kitty:1`. A program inside a terminal inherits its variables, so the innermost known program

@@ -1,5 +1,5 @@
-//! The file format of `panes.json`: the reported launches in panes, for the next reader. Unreadable
-//! entries are skipped: a pane without an entry is bound again by its next launch.
+//! Reads and writes `panes.json`: the reported launches in panes, and the Codex threads seen.
+//! Unreadable entries are skipped: a pane without an entry is bound again by its next launch.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

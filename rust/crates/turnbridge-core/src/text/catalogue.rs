@@ -1,4 +1,5 @@
-//! Stores texts for users: each once, in both languages, as one line of a catalogue.
+//! Defines the macro for catalogues of texts for users, each in both languages, and puts values
+//! into a text.
 
 /// Makes an enum of texts. `{0}`, `{1}` … in a text are places for values (`filled`).
 macro_rules! catalogue {

@@ -1,4 +1,5 @@
-//! Shows a prompt in one line for tables and lists, and without Claude Code's internal notes.
+//! Shortens a prompt to one line for tables and lists, and replaces an internal note of Claude Code
+//! by its summary.
 
 use crate::text::visible_text::visible_line;
 

@@ -1,5 +1,5 @@
-//! Quotes words for a POSIX shell, and for programs that split a line into words as one does. No
-//! other module quotes for such a shell.
+//! Quotes words for a POSIX shell, and for programs that split a line into words as such a shell
+//! does.
 
 use crate::text::visible_text::visible_line;
 

@@ -1,7 +1,8 @@
-//! The texts that Turnbridge itself posts in a thread, in both languages.
+//! Lists the texts that Turnbridge posts in a thread about turns and problems, and the reasons of
+//! failed runs, in both languages. The sentences about replies are in `replies::thread_message`.
 //!
-//! The Japanese ones are fixed to the letter (SLV-12, 30, 59, 72, 84–86) where a requirement
-//! contains them. The Stop gate's text for the agent is not here: it is never translated.
+//! The Japanese ones are fixed to the letter where a requirement contains them (SLV-12, 30, 59, 72,
+//! 84–86). The Stop gate's text for the agent is not here: it is never translated.
 
 use crate::ids::Agent;
 use crate::notices::notice::{Cause, Notice};

@@ -1,5 +1,6 @@
-//! Masks Slack's tokens in shown or logged texts. Turnbridge's own have a type that never prints
-//! them; this is for other texts that may contain one: a key of a config, an error of a program.
+//! Masks Slack's tokens in shown or logged texts. Turnbridge's own tokens have a type that never
+//! prints them; this is for other texts that may contain one, such as a key of a config or an error
+//! of a program.
 
 use std::borrow::Cow;
 

@@ -1,5 +1,5 @@
-//! Parses a command line of Claude Code, to find whether its starter may add a session's id or a
-//! plugin (TV-6, X34). The options are those of Claude Code 2.1.
+//! Parses a command line of Claude Code: whether its starter may add a session's id or a plugin
+//! (TV-6, X34), and which session it names. The options are those of Claude Code 2.1.
 
 use crate::ids::is_uuid;
 

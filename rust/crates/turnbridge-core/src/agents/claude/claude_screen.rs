@@ -1,8 +1,8 @@
-//! Reads Claude Code's screen as text, to find whether typed text becomes a prompt.
+//! Finds out from the text on Claude Code's screen whether typed text would become a prompt.
 //!
 //! No hook and no file reports that the user has begun a shell command (`!`), reads the transcript
-//! (Ctrl-O) or has a menu open (`/model`). Nor do they report the list of agents, where a text
-//! begins another session. Only the screen shows these. An unknown screen counts as not ready.
+//! (Ctrl-O), has a menu open (`/model`), or sees the list of agents, where a text begins another
+//! session. An unknown screen counts as not ready.
 
 /// The input line, if text typed into it becomes a prompt of the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,9 +1,8 @@
-//! Reads from Claude's settings files whether its sandbox is on.
+//! Decides from the contents of Claude's settings files whether its sandbox is on.
 //!
-//! Pure: the contents of the files are arguments, highest layer first. The first layer with a
-//! boolean `sandbox.enabled` decides (CVI-6..12; the managed and project layers because Claude Code
-//! honours them). JSON is strict, as for Claude, which ignores a file with comments; a byte order
-//! mark is allowed.
+//! The first layer with a boolean `sandbox.enabled` decides (CVI-6..12; the managed and project
+//! layers because Claude Code honours them). The JSON has to be strict, because Claude ignores a
+//! file with comments; a byte order mark is allowed. Other code reads the files.
 
 use crate::scan::json_scan::{CaptureMode, FoundValue, JsonScanner, PathStep, WantedField};
 

@@ -1,8 +1,8 @@
 //! Parses a command line of Codex: whether it starts the interface, or a program that ends by
-//! itself.
+//! itself, and which thread and folder it names.
 //!
-//! It only binds a pane to a session, and is never evidence of a state (KT-57). The options are
-//! those of Codex 0.166.0; the value of an unknown option is taken for a subcommand.
+//! The result only binds a pane to a thread; it is never evidence of a state (KT-57). The options
+//! are those of Codex 0.166.0; the value of an unknown option may be taken for a subcommand.
 
 /// A command line, with the facts that a pane needs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

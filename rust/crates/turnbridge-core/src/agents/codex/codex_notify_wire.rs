@@ -1,5 +1,7 @@
-//! The report of a turn that Codex passes to its `notify` program: one JSON object, as the last
-//! argument (SLV-56..58). Recorded from Codex 0.98 and 0.166: `testdata/codex/notify`.
+//! Parses the report that Codex passes to its `notify` program as the last argument: one JSON
+//! object about a finished turn (SLV-56..58). Recorded from Codex 0.98 and 0.166:
+//! `testdata/codex/notify`. `codex-notify.json`, with the user's earlier program, is also defined
+//! here.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

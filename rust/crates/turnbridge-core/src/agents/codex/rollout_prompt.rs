@@ -1,4 +1,4 @@
-//! Finds the prompt that began a turn in the lines of its rollout (SLV-60). They may be only the
+//! Finds the prompt that began a turn in lines of its rollout (SLV-60). The lines may be only the
 //! end of the file, so that the cost does not grow with the thread.
 
 use crate::agents::codex::rollout_wire::{RolloutLine, RolloutRecord};

@@ -1,5 +1,5 @@
-//! Reads the present state of a thread from the end of its rollout: the state of the last turn, who
-//! started it, and who decides about the agent's requests.
+//! Reads from the end of a rollout the state of the thread's last turn, and the reviewer of the
+//! agent's requests. It decides from that state whether Codex must not receive a reply now.
 
 use std::time::Duration;
 

@@ -1,9 +1,9 @@
-//! Parses a hook's payload from stdin and interprets it as an `Event`. Codex uses Claude Code's
+//! Parses the payload of a hook call and converts it to an `Event`. Codex uses Claude Code's
 //! format; comments mark the differences.
 //!
-//! The payload is scanned while it streams in; only the fields below are kept. Unknown events and
-//! fields are skipped. A field of the wrong type counts as absent and is reported. The fields are
-//! recorded from Claude Code 2.1.197 and Codex 0.166.0, `testdata/*/hooks`.
+//! The payload is scanned while it streams in, and only the fields below are kept. Unknown events
+//! and fields are skipped. A field of the wrong type counts as absent and is reported. Recorded
+//! from Claude Code 2.1.197 and 2.1.326 and Codex 0.166.0: `testdata/*/hooks*`.
 
 use crate::agents::agent_differences::TurnIdField;
 use crate::agents::hook_table::HookEventName;

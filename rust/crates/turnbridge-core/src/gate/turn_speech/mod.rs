@@ -1,7 +1,8 @@
-//! Finds speech in the current turn of a Claude transcript, from its end backwards.
+//! Finds the speak calls of the current turn in a Claude transcript, reading it from the end
+//! backwards.
 //!
-//! It serves turns that the hooks did not see from their beginning; otherwise the session file has
-//! the speech. Sub-agents write their own transcripts, so their speech is not here.
+//! It serves turns whose beginning no hook saw; for others the session file contains the speech.
+//! Sub-agents write their own transcripts, so their speech is not found here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;

@@ -1,5 +1,5 @@
-//! The file formats of delivery: the notice (`outbox/<id>.json`, written once) and its progress on
-//! one channel (`outbox/<id>.<channel>.progress`, replaced before and after every call).
+//! Reads and writes the files of delivery: the notice (`outbox/<id>.json`) and its progress on one
+//! channel (`outbox/<id>.<channel>.progress`).
 
 use serde::{Deserialize, Serialize};
 

@@ -1,11 +1,10 @@
-//! Plans the next steps of the replies in the inbox. It uses the state in their files and the facts
-//! that the caller finds around it, because the caller may have just started, after a kill at any
-//! moment.
+//! Plans the next steps of the replies in the inbox from the state in their files and from facts
+//! that the caller passes. The caller may have just started, after a kill at any moment.
 //!
-//! The rules: a reply is run at most once, and a reply that was not run is never dropped without a
-//! message in its thread. Not claimed → it runs. Claimed → never again. Claimed, and no live
-//! process that could record its end → its thread receives the result of the evidence (`run_end`).
-//! Replies of one session run one at a time, in order.
+//! The rules: a reply runs at most once, so only an unclaimed one is started. If a reply was
+//! claimed and no live process can record its end, its result is found from the evidence
+//! (`run_end`). A reply that was not run is never dropped without a message in its thread. Replies
+//! of one session run one at a time, in order.
 
 use crate::agents::codex::rollout_tail::QueueObstacle;
 use crate::agents::resume::{self, LiveSession};

@@ -1,6 +1,6 @@
-//! Searches the agent's record of a session for a prompt and the end of its turn. It runs after a
-//! crash, when no live process knows the end. Only records since the run's claim count: users write
-//! "yes" more than once.
+//! Searches the agent's record of a session (a transcript or a rollout) for a prompt and the end of
+//! its turn. It serves runs whose end no live process has reported, and prompts in the queue of
+//! another Codex. Only records since a given time count: users write "yes" more than once.
 
 use std::collections::BTreeSet;
 

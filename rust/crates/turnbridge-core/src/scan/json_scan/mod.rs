@@ -1,10 +1,10 @@
-//! Reads a few scalar fields from a JSON text that arrives in chunks, and skips the rest.
+//! Reads a few fields from a JSON text that arrives in chunks, and skips the rest.
 //!
 //! A hook payload can contain megabytes of tool output, of which only fields such as the session id
 //! are wanted. A tree would take as much memory as the payload, and serde_json's reader goes byte
-//! by byte; this scanner runs at memory speed (it skips strings with memchr) and keeps only the
-//! wanted fields. It is strict about structure, so that it detects a cut payload, but lenient
-//! inside skipped values (number grammar, control characters, escapes).
+//! by byte; this scanner skips strings with memchr and keeps only the wanted fields. It is strict
+//! about structure, so that it detects a cut payload, but lenient inside skipped values (number
+//! grammar, control characters, escapes).
 
 mod escapes;
 

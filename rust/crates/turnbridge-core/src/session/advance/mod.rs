@@ -1,7 +1,8 @@
-//! The state table: how an event changes a session. No other code decides state.
+//! Decides how an event changes a session: the state table. No other code decides a session's
+//! state.
 //!
-//! Pure: the store does claims, locks and files. The same table serves Claude's hooks, Codex's
-//! rollouts and observers.
+//! The same table serves Claude's hooks, Codex's rollouts and observers. It does no input or
+//! output: the store locks, reads and writes session files.
 
 use std::time::Duration;
 

@@ -1,7 +1,8 @@
-//! A turn whose end a hook has seen: it stays in `pending/` until the hook has finished its work. A
-//! hook that is killed, or that does not get the session's lock, leaves it there; the next process
-//! that changes the session completes it. Completion is idempotent: the notice and the record have
-//! the same id both times.
+//! Decides how to complete a turn whose end a hook has seen but not finished processing.
+//!
+//! The turn stays in `pending/` until its notice, its record and the session are written. If the
+//! hook is killed or does not get the session's lock, the next process that changes the session
+//! completes the turn. Completion is idempotent: notice and record have the same id both times.
 
 use crate::ids::SessionKey;
 use crate::session::Session;

@@ -1,6 +1,9 @@
-//! The file format of a session, `sessions/<tool>-<id>.json`. Every hook writes it, so it is small.
-//! Every version of Turnbridge reads it, so unknown fields are skipped and all fields but the
-//! identity have defaults. A value that cannot be parsed counts as absent.
+//! Reads and writes the file of a session, `sessions/<tool>-<id>.json`. Every hook rewrites it, so
+//! it is small.
+//!
+//! Every version of Turnbridge reads it, so unknown fields are skipped and most fields have
+//! defaults. A run with a time or an activity that cannot be parsed is dropped; most other values
+//! that cannot be parsed count as absent.
 
 use std::collections::BTreeMap;
 

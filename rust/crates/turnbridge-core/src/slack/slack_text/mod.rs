@@ -2,9 +2,9 @@
 //!
 //! The pieces of a text, joined, are the text, character for character. A message adds text before
 //! its piece (number, reopened fence) and after it (closing fence). `added_before` and
-//! `added_after` count it, so that the piece is recoverable even if the text itself looks like a
-//! number or a fence. `cut` finds the cuts, `fence` parses fences. The Markdown is sent to Slack
-//! unconverted.
+//! `added_after` count these bytes, so that the piece is recoverable even if the text itself looks
+//! like a number or a fence. The Markdown is sent unconverted. `cut` finds the cuts, `fence` parses
+//! fences.
 
 mod cut;
 mod fence;

@@ -1,9 +1,9 @@
-//! Tracks how far each thread of this machine has been read in Slack, and which replies were taken
+//! Tracks how far each thread of this machine has been read in Slack, and which replies were stored
 //! beyond that. Only these marks decide whether a reply is new, never its age.
 //!
 //! Slack's history is authoritative: a thread's mark moves only when its replies have been fetched
-//! and all of them are stored. The socket delivers earlier, in any order, or not at all: its
-//! replies are recorded beside the mark and never move it. So no missed reply is skipped, and no
+//! and all of them are stored. The socket delivers earlier, in any order, or not at all, so its
+//! replies are recorded one by one and never move the mark. So no missed reply is skipped, and no
 //! received reply runs again, however long the polling fails in between.
 
 use std::collections::{BTreeMap, BTreeSet};

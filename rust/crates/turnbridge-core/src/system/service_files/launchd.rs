@@ -1,4 +1,4 @@
-//! Writes the property list of a launch agent (SLV-89..96).
+//! Writes the property list of a launch agent (SLV-89..96), and reads the variables back from one.
 
 use super::xml::{escape, unescape};
 use super::{EnvironmentVariables, Job, Unwritable, check};

@@ -1,4 +1,5 @@
-//! Writes the task of the Windows Task Scheduler.
+//! Writes the daemon's task for the Windows Task Scheduler, and detects from its output whether the
+//! task runs.
 //!
 //! A task has no environment of its own, and none is written: it starts with the user's variables
 //! from the registry, PATH included, which is where users of Windows set them.

@@ -1,4 +1,4 @@
-//! Reads the folders of a distribution's user from the output of its `env`.
+//! Reads the folders of a distribution's user from the output of `env` in that distribution.
 
 use super::automount_root;
 

@@ -1,4 +1,5 @@
-//! Detects from texts of the system the WSL in which a process runs.
+//! Detects from texts of the system whether a process runs inside WSL, whether Windows programs can
+//! run there, and where the Windows drives are.
 
 /// The texts and variables of the system.
 #[derive(Debug, Clone, Copy, Default)]

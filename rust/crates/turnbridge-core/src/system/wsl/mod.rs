@@ -1,8 +1,8 @@
-//! Parses the names and texts of WSL: the names of distributions, the output of `wsl.exe`, and the
-//! names by which each side finds the files and variables of the other.
+//! Parses the names of WSL's distributions and the output of `wsl.exe`, and translates the names by
+//! which Windows and Linux find each other's files and variables.
 //!
-//! Pure: other code runs `wsl.exe` and reads files. `wsl.exe` writes its own texts as UTF-16, but
-//! the output of a program inside a distribution unchanged.
+//! Other code runs `wsl.exe` and reads files. `wsl.exe` writes its own texts as UTF-16, but the
+//! output of a program inside a distribution unchanged.
 
 mod environment;
 mod inside;

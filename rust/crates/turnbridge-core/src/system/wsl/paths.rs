@@ -1,4 +1,4 @@
-//! The paths by which Windows reaches the files of a distribution.
+//! Builds and compares the paths by which Windows reaches the files of a distribution.
 
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,7 @@
 //! Finds the agents that a typed command line starts, for shells that report their next command.
 //!
-//! It splits words as a shell does, but expands nothing: a variable stays as written. It only binds
-//! a pane (KT-57): a line that it cannot parse contains no agent, and nothing breaks.
+//! It splits words as a shell does, but expands nothing: a variable stays as written. The result
+//! only binds a pane (KT-57), so a line that cannot be parsed simply contains no agent.
 
 pub mod words;
 

@@ -1,5 +1,5 @@
 //! Splits a command line into words and the operators between commands. It removes quotes and
-//! expands nothing.
+//! redirections, and expands nothing.
 
 use std::iter::Peekable;
 use std::str::Chars;

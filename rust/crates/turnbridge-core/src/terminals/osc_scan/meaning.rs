@@ -1,4 +1,5 @@
-//! Interprets one operating system command (OSC), without its beginning and its end.
+//! Interprets one operating system command (OSC) of a terminal's output, without its introducer and
+//! its terminator.
 
 use percent_encoding::percent_decode;
 

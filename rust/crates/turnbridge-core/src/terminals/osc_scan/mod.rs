@@ -1,9 +1,9 @@
-//! Scans a terminal's output for the state of its shell: the folder, a returned prompt, a title;
-//! and for the end of output (KT-82). It serves hosts that own the terminal.
+//! Scans a terminal's output for the state of its shell (the folder, a returned prompt, a title),
+//! and detects when output stops and resumes (KT-82). It serves host applications that own the
+//! terminal.
 //!
-//! A state machine over bytes, fed with chunks of any size. It passes no bytes on and stores little
-//! for any input: a sequence longer than any real one is skipped. The time is an argument, with the
-//! bytes.
+//! It is a state machine over bytes, fed with chunks of any size. It stores little for any input: a
+//! sequence longer than any real one is skipped. The caller passes the time with the bytes.
 
 mod meaning;
 

@@ -1,9 +1,9 @@
-//! The live registry: which session is shown in which pane (KT-73), and the events of the sessions
-//! when a pane stops showing them.
+//! Tracks which session is shown in which pane (KT-73), and builds the events of the sessions when
+//! a pane stops showing them.
 //!
 //! Claude's hooks find the pane in their environment, so its bindings are derived from the session
 //! files and stored nowhere else. Codex's come from launches (`codex_binding`), or from its hooks
-//! if they know a pane and no launch was seen. Pure: no files and no clock.
+//! if they know a pane and no launch was seen.
 
 use std::collections::{BTreeMap, BTreeSet};
 

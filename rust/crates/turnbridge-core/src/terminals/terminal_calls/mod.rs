@@ -1,8 +1,8 @@
-//! Builds the calls by which a terminal switches to a pane, opens another one beside it, or pastes
-//! into it. Other code makes the calls.
+//! Builds the calls by which a terminal switches to a pane, opens another one, prints its text or
+//! pastes into it. Other code makes the calls.
 //!
 //! A pane is identified by its terminal's environment variables, which hooks store. Every value is
-//! a separate argument: no shell receives a folder, an id or a text.
+//! a separate argument: no shell interprets a folder, an id or a text.
 
 mod reader_wire;
 

@@ -1,6 +1,6 @@
-//! Checks whether keys typed into a pane reach exactly one program. A pane is identified by
+//! Checks whether keys typed into a pane reach the expected program. A pane is identified by
 //! variables, which programs inherit: a program inside `screen` or `dtach` has those of a pane that
-//! may show another terminal by now. So the pane's terminal is queried.
+//! may show another terminal by now. So the pane's own terminal is queried.
 
 use serde::Deserialize;
 

@@ -1,4 +1,4 @@
-//! Converts the marks inside a line to speech: code, links, emphasis and HTML.
+//! Converts the Markdown inside a block to speech: code, links, emphasis and HTML.
 
 /// The limit in bytes of the search for the end of a link, a tag or a piece of code.
 const REACH: usize = 2_000;

@@ -1,8 +1,8 @@
 //! Converts Markdown to the text that a person would read aloud, with its language.
 //!
-//! Pure, and more tolerant than CommonMark: the text is not rendered, so a misread mark costs a
-//! word at most. Other code chooses voices and runs the programs that speak. Every search ahead is
-//! bounded, so that the time grows linearly with the length.
+//! It is more tolerant than CommonMark: the text is not rendered, so a misread mark costs a word at
+//! most. Every search ahead is bounded, so that the time grows linearly with the length. Other code
+//! chooses voices and runs the programs that speak.
 
 mod blocks;
 mod inline;

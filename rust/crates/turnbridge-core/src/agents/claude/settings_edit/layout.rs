@@ -1,7 +1,8 @@
-//! The layout of the file, so that added text looks like the text around it.
+//! Renders added text in the layout of the settings file, and plans the splices that add members to
+//! it and remove them.
 //!
 //! If members are on separate lines, added ones are too, with the indentation and line ends of
-//! their neighbours; if they are in one line, added ones follow in it. An added group is one line:
+//! their neighbours; if they are on one line, added ones follow on it. An added group is one line:
 //! a diff shows one line per hook, and a user can remove a hook by removing one line.
 
 use std::ops::Range;

@@ -1,4 +1,5 @@
-//! Recognises Turnbridge's entries among others.
+//! Recognises Turnbridge's entries among the hooks in Claude's settings, by the program's name and
+//! `--origin settings`.
 
 use crate::agents::hook_table::HookProgram;
 use crate::scan::json_tree::Node;

@@ -1,4 +1,4 @@
-//! The wanted registration: the program for each event, and its arguments.
+//! Builds the entries that Turnbridge wants for an event: program, arguments, matcher and timeout.
 
 use super::layout::NewEntry;
 use crate::agents::hook_table::{HookCall, HookEventName, HookProgram};

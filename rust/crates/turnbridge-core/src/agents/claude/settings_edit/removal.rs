@@ -1,7 +1,8 @@
-//! Removes Turnbridge's entries from the settings.
+//! Plans the removal of Turnbridge's entries from the settings.
 //!
-//! If the text before the registration is known, even an empty list has the same text between its
-//! brackets again. Otherwise containers that held only Turnbridge's entries are removed with them.
+//! Containers that held only these entries are removed with them. If the text before the
+//! registration is known, a container that was empty in it stays, with the same text between its
+//! brackets.
 
 use super::layout::SettingsLayout;
 use super::own::program_of;

@@ -1,14 +1,11 @@
-//! Tracks which Codex thread a terminal pane shows.
+//! Tracks which Codex thread a terminal pane shows, but not the thread's state (KT-57).
 //!
-//! A launch names the thread (`resume ID`), or it leaves a marker on the pane. The next new thread
-//! that begins in the launch's folder is then the pane's. A marker has no timeout (KT-70, X15):
+//! A launch either names the thread (`resume ID`) or leaves a marker on the pane; a marker binds
+//! the pane to the next new thread in the launch's folder. A marker has no timeout (KT-70, X15):
 //! only the shell's prompt, the pane's end or the next launch removes it. Actions inside the
-//! interface, such as `/resume`, are not visible and change nothing (KT-71). All of this shows
-//! where a thread is shown, and never its state (KT-57).
-//!
-//! No source names the pane of a new thread. So if several panes wait in one folder, the one that
-//! has waited longest gets it, and only that one. This is wrong if the user types into the younger
-//! one first; the next new thread then binds the other pane, and both are bound.
+//! interface, such as `/resume`, are not visible and change nothing (KT-71).
+//! If several panes wait in one folder, the oldest marker gets the new thread, because no source
+//! names the thread's pane. This is wrong if the user types into the younger pane first.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};

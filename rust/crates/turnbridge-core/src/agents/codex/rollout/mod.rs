@@ -1,11 +1,11 @@
-//! Interprets the lines of a Codex rollout as the same events as Claude's hooks; `advance` decides
-//! the state from them.
+//! Converts the lines of a Codex rollout to the same events that hooks report; `session::advance`
+//! decides the state from these.
 //!
 //! Codex records when a turn begins (`task_started`) and how it ends (`task_complete`,
-//! `turn_aborted`). No other record ends it, however final the agent's text is. Ids are not
-//! compared: a review starts one turn and completes another. Only threads of versions before that
-//! (about 0.100) are judged by their messages (KT-46..49). An approval on the screen leaves no
-//! record: such a turn is `working` here (KT-54). Nothing is inferred from silence (KT-51).
+//! `turn_aborted`). No other record ends it. Ids are not compared: a review starts one turn and
+//! completes another. Only a thread without such records (versions before about 0.100) is judged by
+//! its messages (KT-46..49). An approval on the screen leaves no record: such a turn is `working`
+//! here (KT-54). Silence shows nothing (KT-51).
 
 use crate::agents::codex::rollout_wire::{
     Dialect, Phase, RolloutLine, RolloutRecord, TaskAnswer, TaskError, ThreadKind, ThreadMeta,

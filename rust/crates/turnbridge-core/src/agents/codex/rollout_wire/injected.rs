@@ -1,4 +1,4 @@
-//! Recognises texts that Codex inserts into a conversation as the user's.
+//! Recognises texts that Codex inserts into a conversation as if the user had typed them.
 
 /// The beginnings of such texts, in every version seen or read.
 const OPENINGS: [&str; 17] = [

@@ -1,9 +1,9 @@
-//! Parses one line of a Codex rollout file. `rollout` decides what it means for the thread.
+//! Parses a line of a Codex rollout file into a record; `rollout` interprets the record.
 //!
-//! Two dialects exist, and a resumed thread keeps the one it was made in: `item_completed`
-//! (paginated, since about 0.150) and `user_message`/`agent_message` before. A line can be tens of
-//! megabytes of tool output, so it is scanned while it streams in, and only the wanted fields are
-//! kept. Unknown records are skipped. Recorded from Codex 0.98, 0.140, 0.166 and 0.169:
+//! Two dialects exist, and a resumed thread keeps its first one: `item_completed` (paginated, since
+//! about 0.150) and `user_message`/`agent_message` before. A line can be tens of megabytes of tool
+//! output, so it is scanned while it streams in, and only the wanted fields are kept. Unknown
+//! records are skipped. Recorded from Codex 0.98, 0.140, 0.166 and 0.169:
 //! `testdata/codex/rollouts`.
 
 mod injected;

@@ -1,4 +1,4 @@
-//! Reads a rollout as a stream of chunks, split into lines.
+//! Reads a rollout that arrives in chunks, and returns its lines as records.
 
 use super::{FIELDS, RolloutLine, RolloutRecord, interpret};
 use crate::scan::json_scan::{Captures, JsonScanner};
