@@ -5,6 +5,7 @@
 use std::fmt;
 use std::time::Duration;
 
+/// A point in time, in microseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Timestamp(i64);
 

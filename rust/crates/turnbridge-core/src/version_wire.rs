@@ -7,9 +7,10 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The version of the state files that this executable writes.
 pub const VERSION: u32 = 1;
 
-/// Why a file was neither read nor written.
+/// The message about a file of a newer version.
 pub const NEWER: &str = "written by a newer version of Turnbridge, and left as it is";
 
 /// The output of `--version --json`, on one line.

@@ -8,7 +8,7 @@
 
 use crate::ids::Agent;
 
-/// The sign by which a session's process is known to live.
+/// How Turnbridge detects that a session's process is alive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LifeSign {
     /// The process that calls the hooks is the session's own, so its pid is enough.
@@ -18,7 +18,7 @@ pub enum LifeSign {
     WriterLock,
 }
 
-/// What shows in which folder of its own an agent keeps a session.
+/// The source that names the folder of its own in which an agent keeps a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HomeTrace {
     /// Its hooks are called with the variable that the agent was started with.
@@ -45,7 +45,7 @@ impl TurnIdField {
 
 /// Its name and its start.
 impl Agent {
-    /// Returns the name that its makers use.
+    /// Returns the name that the agent's makers use.
     pub const fn product_name(self) -> &'static str {
         match self {
             Agent::Claude => "Claude Code",
@@ -60,7 +60,7 @@ impl Agent {
         }
     }
 
-    /// The variable that names its own folder, in which it finds its sessions.
+    /// Returns the variable that names the agent's own folder, in which it finds its sessions.
     pub const fn home_variable(self) -> &'static str {
         match self {
             Agent::Claude => "CLAUDE_CONFIG_DIR",
@@ -75,8 +75,9 @@ impl Agent {
         }
     }
 
-    /// Returns the folder in the user's home that it takes without the variable, if naming that folder
-    /// changes nothing. Claude Code keeps `.claude.json` elsewhere when the variable is set.
+    /// Returns the folder in the user's home that the agent uses if the variable is not set, or
+    /// `None` if setting the variable to that folder would change anything. Claude Code keeps
+    /// `.claude.json` elsewhere when the variable is set.
     pub const fn home_without_variable(self) -> Option<&'static str> {
         match self {
             Agent::Claude => None,
@@ -84,8 +85,8 @@ impl Agent {
         }
     }
 
-    /// Returns whether it finds a session only from the folder in which the session was started.
-    /// Others resume a session in any folder.
+    /// Returns whether the agent finds a session only from the folder in which the session was
+    /// started. Others resume a session in any folder.
     pub const fn is_found_in_its_folder_only(self) -> bool {
         match self {
             Agent::Claude => true,
@@ -102,8 +103,8 @@ impl Agent {
         }
     }
 
-    /// Returns whether `turnbridge run` may start it with a new session's id and Turnbridge's
-    /// plugin.
+    /// Returns whether `turnbridge run` may start the agent with a new session's id and
+    /// Turnbridge's plugin.
     pub const fn takes_session_id_and_plugin(self) -> bool {
         match self {
             Agent::Claude => true,
@@ -111,8 +112,8 @@ impl Agent {
         }
     }
 
-    /// Returns whether the command line that started it shows which pane has which session. If not,
-    /// the environment of its hooks names the pane.
+    /// Returns whether the command line that starts the agent shows which pane has which session.
+    /// If not, the environment of its hooks names the pane.
     pub const fn is_bound_to_panes_by_launch(self) -> bool {
         match self {
             Agent::Claude => false,
@@ -148,8 +149,9 @@ impl Agent {
         }
     }
 
-    /// Returns whether hooks are called for requests without a dialog in mode `bypassPermissions`.
-    /// `codex exec` calls only its hooks about a tool of an MCP server, without asking the user.
+    /// Returns whether, in mode `bypassPermissions`, permission requests that no dialog follows
+    /// still call hooks. `codex exec` calls its hooks about a tool of an MCP server, without asking
+    /// the user.
     pub const fn asks_hooks_alone_when_bypassing(self) -> bool {
         match self {
             Agent::Claude => false,
@@ -212,8 +214,8 @@ impl Agent {
         }
     }
 
-    /// Returns whether its record of a session reports every turn while it runs. Then turns are
-    /// known without hooks, and the daemon follows the record.
+    /// Returns whether the agent's record of a session reports every turn while it runs. Then turns
+    /// are known without hooks, and the daemon follows the record.
     pub const fn tells_turns_by_rollouts(self) -> bool {
         match self {
             Agent::Claude => false,
@@ -233,7 +235,7 @@ impl Agent {
         }
     }
 
-    /// Returns whether it runs a prompt that begins with `/` as a command.
+    /// Returns whether the agent runs a prompt that begins with `/` as a command.
     pub const fn has_slash_commands(self) -> bool {
         match self {
             Agent::Claude => true,

@@ -16,7 +16,7 @@ pub const fn path(agent: Agent) -> &'static str {
     }
 }
 
-/// Writes one line for each hook, so that a change is one line too.
+/// Returns the contents of the file: one line for each hook, so that a change is one line too.
 pub fn text(agent: Agent) -> String {
     let events: Vec<_> = HookEventName::of(agent).map(|name| event(agent, name)).collect();
     let events = events.join(",\n");

@@ -8,7 +8,7 @@
 
 use crate::ids::Agent;
 
-/// An executable of Turnbridge that agents call.
+/// An executable of Turnbridge that agents call for events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HookProgram {
     /// Every event but Claude's Stop.
@@ -86,7 +86,8 @@ macro_rules! hook_events {
                 }
             }
 
-            /// Returns the agent's calls for it; empty if the agent does not have it registered.
+            /// Returns the agent's calls for the event; empty if the agent does not have it
+            /// registered.
             pub const fn calls(self, agent: Agent) -> &'static [HookCall] {
                 match agent {
                     Agent::Claude => match self { $(HookEventName::$event => &$claude,)* },
@@ -131,7 +132,7 @@ impl HookEventName {
         HookEventName::ALL.iter().copied().find(|name| name.as_str() == text)
     }
 
-    /// Returns `None` if the event is not registered with that agent.
+    /// Returns the event with this name, or `None` if it is not registered with that agent.
     pub fn parse(text: &str, agent: Agent) -> Option<HookEventName> {
         HookEventName::of(agent).find(|name| name.as_str() == text)
     }

@@ -6,6 +6,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+/// The contents of `board.json`.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BoardFile {
     pub version: u32,
@@ -17,7 +18,8 @@ pub struct BoardFile {
     pub is_ipv6_taken: bool,
 }
 
-/// `board-code`: the one valid code, and the number of wrong ones since it was made.
+/// The contents of `board-code`: the one valid code, and the number of wrong ones since it was
+/// made.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CodeFile {
     pub version: u32,

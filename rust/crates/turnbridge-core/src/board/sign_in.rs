@@ -10,9 +10,9 @@ use core::time::Duration;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 
-/// The validity of a ticket. A browser that has to be started first takes some seconds.
+/// How long a ticket is valid. A browser that has to be started first takes some seconds.
 pub const TICKET_VALID: Duration = Duration::from_secs(60);
-/// The validity of a code: the user has to find the right window and type it.
+/// How long a code is valid: the user has to find the right window and type it.
 pub const CODE_VALID: Duration = Duration::from_secs(5 * 60);
 /// The timeout of the browser's sign-in by ticket, after which a code is shown.
 pub const BROWSER_TIMEOUT: Duration = Duration::from_secs(5);
@@ -24,7 +24,7 @@ const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 /// Of 5 bits each: with 5 tries, one guess in 2 · 10^11 is right.
 const CODE_LETTERS: usize = 8;
 
-/// Makes a code of random bytes, without the dash of the shown form.
+/// Returns the code of some random bytes, without the dash of the shown form.
 pub fn code_of(random: [u8; CODE_LETTERS]) -> String {
     random.iter().map(|byte| char::from(ALPHABET[usize::from(byte % 32)])).collect()
 }
@@ -37,7 +37,7 @@ pub fn shown_code(code: &str) -> String {
     }
 }
 
-/// Normalises a typed code to the form of `code_of`: case, blanks and dashes do not count, letters
+/// Returns a typed code in the form of `code_of`: case, blanks and dashes do not count, letters
 /// that look like a digit are that digit, and the wide forms of an input method are the narrow
 /// ones.
 pub fn typed_code(typed: &str) -> String {
@@ -127,6 +127,7 @@ pub enum SignInStep {
     CodeExpired,
 }
 
+/// Returns the next step of the command that has started the sign-in.
 pub fn next_step(progress: &SignInProgress) -> SignInStep {
     let is = |standing| [progress.ticket, progress.code].contains(&Some(standing));
     match progress {

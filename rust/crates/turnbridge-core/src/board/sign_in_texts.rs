@@ -45,6 +45,7 @@ catalogue! {
 }
 
 impl SignInText {
+    /// Returns the text with the values in their places.
     pub fn with(self, language: Language, values: &[&str]) -> String {
         filled(self.text(language), values)
     }

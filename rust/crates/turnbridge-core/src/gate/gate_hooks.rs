@@ -46,7 +46,7 @@ impl GateCaller {
     }
 }
 
-/// Why no hook calls the gate, so that every turn ends.
+/// Why no hook calls the gate. Every turn ends then.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GateBypass {
     AllOff(String),
@@ -57,7 +57,7 @@ pub enum GateBypass {
 }
 
 impl GateBypass {
-    /// Returns the file that is the reason.
+    /// Returns the file that is the reason, if one is.
     pub fn file(&self) -> Option<&str> {
         match self {
             GateBypass::AllOff(file) | GateBypass::ManagedOnly(file) | GateBypass::NoGate(file) => {
@@ -69,7 +69,8 @@ impl GateBypass {
     }
 }
 
-/// Finds the hook that calls the gate: the plugin's first, beside which `--no-gate` has no effect.
+/// Returns the hook that calls the gate, or why none does. The plugin's hook precedes those in
+/// settings; beside it `--no-gate` has no effect.
 pub fn who_asks(facts: &HookFacts) -> Result<GateCaller, GateBypass> {
     if let Some(file) = &facts.all_off_in {
         return Err(GateBypass::AllOff(file.clone()));

@@ -6,7 +6,8 @@ use crate::replies::run_result::{Reason, RunResult};
 use crate::replies::thread_message::ThreadMessage;
 use crate::text::texts::{Language, failure_reason, with_reason};
 
-/// Returns the text. `agent` is the reply's, `end` is the result of its run; both if known.
+/// Returns the text of a message. `agent` is the reply's, `end` is the result of its run; both if
+/// known.
 pub fn text_of(
     message: ThreadMessage,
     agent: Option<Agent>,

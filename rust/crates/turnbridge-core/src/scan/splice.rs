@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+/// A range of bytes, and the text that replaces it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Splice {
     pub range: Range<usize>,

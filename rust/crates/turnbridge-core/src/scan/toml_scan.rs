@@ -10,6 +10,7 @@ use crate::scan::byte_order_mark::split_mark;
 /// A value that is no string and no container, unchanged: `true`, `42`.
 pub type Bare<'a> = &'a str;
 
+/// A value in a TOML text. Strings and containers are `Other`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TomlValue<'a> {
     Bare(Bare<'a>),
@@ -19,7 +20,8 @@ pub enum TomlValue<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotToml;
 
-/// Returns the value at `wanted`, a path of keys, in any notation of its tables.
+/// Returns the value at `wanted`, a path of keys, in any notation of its tables. Returns `None` if
+/// there is none.
 pub fn find<'a>(text: &'a str, wanted: &[&str]) -> Result<Option<TomlValue<'a>>, NotToml> {
     let text = split_mark(text).1;
     let mut scan = TomlScan { rest: text, wanted, found: None };

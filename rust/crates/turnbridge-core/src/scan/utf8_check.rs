@@ -29,6 +29,7 @@ impl Utf8Check {
         }
     }
 
+    /// Returns whether the chunks so far are whole UTF-8 text.
     pub fn is_utf8(&self) -> bool {
         !self.is_broken && self.pending.is_empty()
     }

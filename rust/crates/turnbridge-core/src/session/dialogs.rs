@@ -20,6 +20,7 @@ const NOTIFICATION_DELAY: Duration = Duration::from_millis(5_500);
 /// The limit of stored calls. No model has been seen to start more in parallel.
 const MAX_CALLS: usize = 64;
 
+/// Opens and closes dialogs and tool calls of the run by an event.
 pub(crate) fn track_dialogs(run: &mut Run, event: &Event, order: EventOrder) {
     let agent = event.agent_id.as_deref();
     match (&event.kind, order) {

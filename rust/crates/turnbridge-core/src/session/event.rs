@@ -21,6 +21,7 @@ impl ProcessKey {
     pub const UNKNOWN: ProcessKey = ProcessKey { pid: 0, start: 0 };
 }
 
+/// A change that was observed in a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
     pub session: SessionKey,
@@ -46,6 +47,7 @@ pub struct EventFacts {
     pub model: Option<String>,
 }
 
+/// The meaning of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EventKind {
     SessionStarted {
@@ -142,12 +144,14 @@ pub struct ToolCall {
     pub input: u64,
 }
 
+/// Whether a session's start is a new one, or follows a compaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionSource {
     Fresh,
     Compact,
 }
 
+/// The kind of Claude's notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotificationKind {
     /// `permission_prompt`, `elicitation_dialog` etc.: a dialog has been open for six seconds.

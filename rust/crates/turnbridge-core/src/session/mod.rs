@@ -86,6 +86,7 @@ impl Detail {
     }
 }
 
+/// A conversation of an agent, with its runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
     pub key: SessionKey,
@@ -141,6 +142,7 @@ pub struct Wait {
     pub opened_at: Timestamp,
 }
 
+/// A tool call that has begun and not ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenCall {
     pub id: String,
@@ -167,6 +169,7 @@ impl Run {
     }
 }
 
+/// The current or last turn of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Turn {
     pub prompt_id: Option<String>,
@@ -191,6 +194,7 @@ pub struct Addition {
 }
 
 impl Turn {
+    /// Returns whether the agent has not received all additions.
     pub fn has_unread(&self) -> bool {
         self.additions.iter().any(|addition| !addition.is_read)
     }
@@ -230,6 +234,7 @@ pub struct Prompt {
 pub const PROMPT_HEAD: usize = 2_048;
 
 impl Prompt {
+    /// Returns the prompt, cut at the limit.
     pub fn head_of(text: &str) -> Prompt {
         let end = text.floor_char_boundary(PROMPT_HEAD);
         Prompt { text: text[..end].to_owned(), whole: end == text.len() }
@@ -272,6 +277,7 @@ impl RunEnvironment {
     }
 }
 
+/// Turnbridge's plugin in the environment of a hook.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Plugin {
     pub root: String,
@@ -281,6 +287,7 @@ pub struct Plugin {
     pub gate: Option<String>,
 }
 
+/// The end of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionEnd {
     pub at: Timestamp,

@@ -12,7 +12,7 @@ use crate::replies::reply_wire::Reported;
 use crate::slack::slack_decode::decode;
 use crate::slack::thread_marks::ThreadKey;
 
-/// The user whose replies count, and where.
+/// The user whose replies count, and where they count.
 #[derive(Debug, Clone, Copy)]
 pub struct ReplyOwner<'a> {
     pub user_id: &'a str,
@@ -42,6 +42,7 @@ impl BotWorkspace<'_> {
     }
 }
 
+/// The verdict on a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Checked {
     /// The reply is to be run.
@@ -63,6 +64,7 @@ impl Checked {
     }
 }
 
+/// Why a message is no reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DropReason {
     /// It is not a message, or a message without its time.
@@ -95,7 +97,8 @@ impl DropReason {
 /// Subtypes of typed messages: "also send to channel", and a file with a text (X29).
 const TYPED: [&str; 2] = ["thread_broadcast", "file_share"];
 
-/// Checks a message; `reported` is `None` if it was unreadable. `routes` are oldest first.
+/// Returns the verdict on a message; `reported` is `None` if it was unreadable. `routes` are oldest
+/// first.
 pub fn check_reply(reported: Option<Reported>, owner: ReplyOwner<'_>, routes: &[Route]) -> Checked {
     let reply = match check_message(reported, owner) {
         Ok(reply) => reply,
@@ -114,7 +117,8 @@ pub fn check_reply(reported: Option<Reported>, owner: ReplyOwner<'_>, routes: &[
     }
 }
 
-/// Checks all but the thread's route: whether the owner wrote it in the direct message.
+/// Returns the reply in a message if the owner wrote it in the direct message, else why not. The
+/// thread's route is not checked.
 pub fn check_message(
     reported: Option<Reported>,
     owner: ReplyOwner<'_>,

@@ -4,7 +4,7 @@
 //!
 //! The `blocks` of a message contain the same text in another form and are ignored (SLV-43).
 
-/// Decodes once: `&amp;lt;` was typed as `&lt;` and must not become `<`.
+/// Returns the typed text. It decodes once: `&amp;lt;` was typed as `&lt;` and must not become `<`.
 pub fn decode(text: &str) -> String {
     let mut decoded = String::with_capacity(text.len());
     let mut rest = text;

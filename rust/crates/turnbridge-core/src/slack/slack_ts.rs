@@ -4,7 +4,7 @@
 use std::fmt;
 use std::time::Duration;
 
-/// Ordered by time.
+/// The time of a message, ordered by time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SlackTs {
     seconds: u64,
@@ -22,7 +22,7 @@ impl SlackTs {
         Some(SlackTs { seconds: seconds.parse().ok()?, nanos })
     }
 
-    /// Converts a clock that counts microseconds since 1970.
+    /// Returns the time of a clock that counts microseconds since 1970.
     pub fn from_micros(micros: i64) -> SlackTs {
         let micros = u64::try_from(micros).unwrap_or_default();
         SlackTs { seconds: micros / 1_000_000, nanos: (micros % 1_000_000) as u32 * 1_000 }

@@ -56,6 +56,7 @@ struct SeenThread {
     began_at: String,
 }
 
+/// Reads the file. Unreadable entries are omitted; an unreadable file is empty.
 pub fn read_panes(bytes: &[u8]) -> Panes {
     let file: PanesFile = serde_json::from_slice(bytes).unwrap_or_default();
     if file.version != 1 {

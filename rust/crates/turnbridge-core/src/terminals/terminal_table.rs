@@ -79,7 +79,7 @@ impl Variable {
     }
 }
 
-/// Returns whether a hook keeps the variable in the session's file.
+/// Returns whether a hook stores the variable in the session's file.
 pub fn is_kept(name: &str) -> bool {
     TERMINALS.iter().flat_map(|terminal| terminal.kept).any(|variable| variable.is(name))
 }

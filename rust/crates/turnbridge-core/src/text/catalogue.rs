@@ -25,7 +25,7 @@ macro_rules! catalogue {
 
 pub(crate) use catalogue;
 
-/// Replaces the places by values.
+/// Returns the text with the values in their places. A place without a value stays.
 pub(crate) fn filled(text: &str, values: &[&str]) -> String {
     let mut rest = text;
     let mut whole = String::with_capacity(text.len());

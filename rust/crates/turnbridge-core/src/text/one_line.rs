@@ -3,8 +3,8 @@
 
 use crate::text::visible_text::visible_line;
 
-/// Returns the text with white space as single blanks, and with unsafe characters for terminals as
-/// escapes (`visible_text`).
+/// Returns the prompt on one line, with white space as single blanks, and with unsafe characters
+/// for terminals as escapes (`visible_text`).
 pub fn one_line(text: &str) -> String {
     let text = shown_prompt(text);
     visible_line(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()

@@ -4,7 +4,8 @@
 
 use std::borrow::Cow;
 
-/// Replaces text that looks like a Slack token by its kind and `***`: `xoxb-***`.
+/// Returns the text with everything that looks like a Slack token replaced by its kind and `***`:
+/// `xoxb-***`.
 pub fn without_tokens(text: &str) -> Cow<'_, str> {
     let mut clean = String::new();
     let mut copied = 0;

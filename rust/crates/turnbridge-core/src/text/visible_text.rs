@@ -8,7 +8,7 @@
 
 use std::borrow::Cow;
 
-/// Returns the text made safe; line ends and tabs stay.
+/// Returns the text with unsafe characters as escapes; line ends and tabs stay.
 pub fn visible(text: &str) -> Cow<'_, str> {
     replaced(text, |c| matches!(c, '\n' | '\t').then_some(c))
 }

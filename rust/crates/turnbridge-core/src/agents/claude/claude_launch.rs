@@ -3,12 +3,12 @@
 
 use crate::ids::is_uuid;
 
-/// The additions to the command line that do not change its effect.
+/// The additions that would not change the effect of a command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Additions {
-    /// It begins a new session, and does not name its id.
+    /// A session's id: the command line begins a new session and does not name its id.
     pub session_id: bool,
-    /// It runs a session at all.
+    /// A plugin: the command line runs a session at all.
     pub plugin: bool,
 }
 

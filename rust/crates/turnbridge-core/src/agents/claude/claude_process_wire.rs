@@ -45,7 +45,8 @@ const DIALOGS: [&str; 5] =
 /// notes `idle`. It notes `busy` up to a tenth of a second around the hook of a dialog.
 const SETTLED: Duration = Duration::from_millis(400);
 
-/// Returns what the note reports of `run` beyond its hooks, and since when.
+/// Returns the event that the status file shows and no hook has reported for `run`, and its time.
+/// `note` is the file's contents.
 pub fn observe_claude_process(
     note: &[u8],
     session_id: &SessionId,
@@ -115,9 +116,10 @@ fn is_in_turn(run: &Run) -> bool {
     matches!(run.state(), State::Working | State::WaitingUser)
 }
 
+/// The result of reading the status file of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProcessObservation {
-    /// There is no note of this run, or it reports no more than the hooks.
+    /// There is no status of this run, or it shows no more than the hooks.
     Nothing,
     Happened(EventKind, Timestamp),
 }

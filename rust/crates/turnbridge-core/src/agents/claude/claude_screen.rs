@@ -14,7 +14,8 @@ pub struct InputLine<'a> {
 }
 
 impl InputLine<'_> {
-    /// Finds the input line: between two rules, with its own sign at the beginning.
+    /// Returns the input line: it is between two rules and begins with its own sign. Returns `None`
+    /// if typed text would not become a prompt.
     pub fn on(screen: &str) -> Option<InputLine<'_>> {
         let lines: Vec<&str> = screen.lines().collect();
         let is_rule = |line: &str| line.starts_with("──");

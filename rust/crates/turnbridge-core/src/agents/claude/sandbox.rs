@@ -28,7 +28,7 @@ impl Layer {
     }
 }
 
-/// The value in one file.
+/// The value of `sandbox.enabled` in one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LayerValue {
     Enabled,
@@ -37,6 +37,7 @@ pub enum LayerValue {
     Silent(UnsetReason),
 }
 
+/// Why a file has no value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnsetReason {
     Absent,
@@ -92,7 +93,7 @@ pub fn sandbox_value(contents: &[u8]) -> LayerValue {
 }
 
 /// Returns the position of the layer that decides, and whether the sandbox is on. If no layer sets
-/// it, it is off, so that the check runs (CVI-11).
+/// it, it is off, so that the gate's check runs (CVI-11).
 pub fn decide_sandbox(layers: &[LayerValue]) -> (Option<usize>, bool) {
     let decides = |value: &LayerValue| !matches!(value, LayerValue::Silent(_));
     let position = layers.iter().position(decides);

@@ -4,10 +4,10 @@
 //! The result only binds a pane to a thread; it is never evidence of a state (KT-57). The options
 //! are those of Codex 0.166.0; the value of an unknown option may be taken for a subcommand.
 
-/// A command line, with the facts that a pane needs.
+/// The facts of a command line that a pane needs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CodexLaunch {
-    /// Whether it may stay in the terminal as Codex's own interface.
+    /// Whether it starts Codex's own interface, which may stay in the terminal.
     pub tui: bool,
     /// By its full name.
     pub subcommand: Option<String>,

@@ -190,8 +190,8 @@ pub fn write_session(session: &Session) -> Vec<u8> {
     serde_json::to_vec(&file).unwrap_or_default()
 }
 
-/// Returns whether the first bytes of a session's file say that no process carries it. The texts of
-/// the user and the model come after these bytes.
+/// Returns whether the state in the first bytes of a session's file is `stopped`. The texts of the
+/// user and the model come after these bytes.
 pub fn is_stopped_in(head: &[u8]) -> bool {
     const KEY: &[u8] = b"\"state\":\"";
     let place = head.windows(KEY.len()).position(|window| window == KEY);

@@ -26,6 +26,7 @@ struct TextLine {
     fence: Option<usize>,
 }
 
+/// How full a message has to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Filling {
     /// A short message is allowed if that keeps a block whole.

@@ -36,7 +36,7 @@ struct Mark {
     taken: BTreeSet<SlackTs>,
 }
 
-/// When this machine was first set to listen for replies.
+/// When this machine was first set to listen for replies, and the newest thread that it had then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListeningStart {
     pub wanted: SlackTs,
@@ -90,7 +90,8 @@ impl ThreadMarks {
         self.begun
     }
 
-    /// Returns `None` before the first call to Slack.
+    /// Returns the time from which replies in older threads count. Returns `None` before the first
+    /// call to Slack.
     pub fn since(&self) -> Option<SlackTs> {
         self.since
     }

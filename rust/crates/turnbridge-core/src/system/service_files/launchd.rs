@@ -7,7 +7,8 @@ pub const LABEL: &str = "dev.turnbridge.daemon";
 
 const ENVIRONMENT: &str = "<key>EnvironmentVariables</key>";
 
-/// Writes the list. `output` is the file for the daemon's output before its log, and in a panic.
+/// Returns the property list. `output` is the file for the daemon's output before its log, and in a
+/// panic.
 ///
 /// launchd ends the process group of a job with it. Agents that answer a reply have their own
 /// sessions and survive (`AbandonProcessGroup` is not needed for that).

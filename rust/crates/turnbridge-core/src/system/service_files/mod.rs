@@ -14,7 +14,7 @@ use std::fmt;
 /// Names and values, in the order in which they are written.
 pub type EnvironmentVariables = Vec<(String, String)>;
 
-/// The program to run, and to restart whenever it ends.
+/// The program that the service manager runs, and restarts whenever it ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Job {
     /// The absolute path.

@@ -16,7 +16,7 @@ pub enum ShellSyntax {
     PowerShell,
 }
 
-/// An agent that the line starts.
+/// An agent that the line starts, with its arguments and folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Started {
     pub agent: Agent,
@@ -26,7 +26,7 @@ pub struct Started {
     pub folders: Vec<String>,
 }
 
-/// Returns every agent, in the order in which they are started.
+/// Returns every agent that the line starts, in the order in which they are started.
 pub fn agents_in(line: &str, syntax: ShellSyntax) -> Vec<Started> {
     let mut started = Vec::new();
     let mut folders: Vec<String> = Vec::new();

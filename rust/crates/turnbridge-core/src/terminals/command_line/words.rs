@@ -6,6 +6,7 @@ use std::str::Chars;
 
 use super::ShellSyntax;
 
+/// A word without its quotes, or an operator between commands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece {
     Word(String),

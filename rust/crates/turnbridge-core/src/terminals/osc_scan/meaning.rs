@@ -5,6 +5,7 @@ use percent_encoding::percent_decode;
 
 use super::OscEvent;
 
+/// Returns the observations in the text of one sequence; none if it is of another kind.
 pub fn of_sequence(text: &[u8]) -> Vec<OscEvent> {
     let separator = text.iter().position(|byte| *byte == b';');
     let (code, rest) = match separator {

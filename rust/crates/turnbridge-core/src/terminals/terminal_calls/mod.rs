@@ -36,7 +36,7 @@ pub enum Pane {
     WindowsTerminal,
 }
 
-/// The calls that type a text. None has it as an argument.
+/// The calls that type a text into a pane. None has the text as an argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Paste {
     /// Passes the text to the terminal without typing it.
@@ -110,7 +110,7 @@ end tell
 end run";
 
 impl Pane {
-    /// Finds the pane by a process's variables. With several it takes the first of this order, in
+    /// Returns the pane by a process's variables. With several it takes the first of this order, in
     /// which terminals that run inside others come first.
     pub fn of<'a>(variable: impl Fn(&str) -> Option<&'a str>) -> Option<Pane> {
         let is_number = |text: &&str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
@@ -173,8 +173,8 @@ impl Pane {
         }
     }
 
-    /// Returns the calls that bring it to the front, which must all succeed; `None` if there are
-    /// none.
+    /// Returns the calls that bring the pane to the front, which must all succeed; `None` if there
+    /// are none.
     pub fn switch(&self) -> Option<Vec<TerminalCall>> {
         match self {
             Pane::Tmux { socket, pane } => Some(vec![

@@ -8,6 +8,7 @@ const LONGEST_CODE: usize = 40;
 
 const SCHEMES: [&str; 6] = ["https://", "http://", "ftp://", "file://", "mailto:", "www."];
 
+/// Returns the speech of a text without its marks, with single blanks.
 pub(super) fn spoken(text: &str) -> String {
     let mut said = String::with_capacity(text.len());
     let mut rest = text;

@@ -21,7 +21,8 @@ pub enum Language {
     English,
 }
 
-/// Returns the utterances; none if it has no speakable words, such as an answer of code only.
+/// Returns the utterances of a Markdown text; none if it has no speakable words, such as an answer
+/// of code only.
 pub fn spoken_text(markdown: &str) -> Vec<Utterance> {
     let mut utterances = Vec::new();
     for block in blocks::blocks(&without_control_characters(markdown)) {

@@ -79,8 +79,8 @@ pub enum EventRegistration {
     No,
 }
 
-/// Registers every missing event and updates outdated ones (KT-7, KT-9, KT-23, KT-24). A missing
-/// file is an empty text.
+/// Plans the registration of every missing event and the update of outdated ones (KT-7, KT-9,
+/// KT-23, KT-24). The text of a missing file is empty.
 pub fn plan_apply(
     text: &str,
     registration: &Registration,

@@ -16,7 +16,8 @@ impl OwnCall {
         program_named(&self.program) == Some(HookProgram::StopGate)
     }
 
-    /// Returns whether it only records, so that every turn ends.
+    /// Returns whether the call has `--no-gate`: the Stop gate then only records, so that every
+    /// turn ends.
     pub fn has_no_gate(&self) -> bool {
         self.arguments.iter().any(|argument| argument == "--no-gate")
     }
@@ -28,6 +29,7 @@ pub fn program_of(handler: &Node) -> Option<HookProgram> {
     program_named(&own_call(handler)?.program)
 }
 
+/// Returns the call of a handler, or `None` if it is not Turnbridge's.
 pub fn own_call(handler: &Node) -> Option<OwnCall> {
     let kind = handler.get("type").map_or(Some("command"), Node::as_str);
     let command = handler.get("command")?.as_str()?;

@@ -16,6 +16,7 @@ use crate::ids::{SessionId, is_uuid};
 pub use crate::terminals::pane_id::PaneId;
 use crate::timestamp::Timestamp;
 
+/// An observation that may change which thread a pane shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BindingInput {
     /// The shell of a pane ran Codex. The caller resolves links in `cwd` and in the launch's
@@ -47,9 +48,10 @@ pub struct Rollout {
 }
 
 impl Rollout {
-    /// Reads the file's first line, which is written at the first prompt of the thread. The
-    /// thread's beginning is in its id (UUID 7), and may be minutes earlier: an old thread with its
-    /// first prompt now must not be taken for a new one.
+    /// Returns the facts of a file's first line, which Codex writes at the first prompt of the
+    /// thread. Returns `None` if the line has no usable id or time. The time at which the thread
+    /// began is in its id (UUID 7) and may be minutes earlier: an old thread with its first prompt
+    /// now must not be taken for a new one.
     pub fn of(meta: &ThreadMeta, written_at: Option<Timestamp>) -> Option<Rollout> {
         let id = meta.id.as_deref()?;
         Some(Rollout {
@@ -90,6 +92,7 @@ impl ThreadOrigin {
     }
 }
 
+/// The panes with Codex, and the threads that have been seen.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Bindings {
     /// Only the panes in which Codex may be running.
@@ -98,14 +101,14 @@ pub struct Bindings {
     visible: BTreeMap<SessionId, Timestamp>,
 }
 
-/// The state of a pane with Codex in it.
+/// The state of a pane in which Codex may be running.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CodexPane {
     Waiting(Marker),
     Bound(SessionId),
 }
 
-/// Ordered as new threads are assigned.
+/// A pane's wait for a new thread. Its order is that in which new threads are assigned.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Marker {
     pub expected: ExpectedThread,
@@ -113,6 +116,7 @@ pub struct Marker {
     pub folder: PathBuf,
 }
 
+/// Whether the pane's thread is certainly a new one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ExpectedThread {
     NewThread,
@@ -150,7 +154,7 @@ impl Bindings {
         });
     }
 
-    /// Returns since when a pane has waited for a new thread.
+    /// Returns the time of the oldest marker: since then a pane has waited for a new thread.
     pub fn oldest_marker(&self) -> Option<Timestamp> {
         let at = |pane: &CodexPane| match pane {
             CodexPane::Waiting(marker) => Some(marker.at),
@@ -167,6 +171,7 @@ impl Bindings {
         })
     }
 
+    /// Changes the bindings by an observation.
     pub fn apply(&mut self, input: BindingInput) {
         match input {
             BindingInput::Launched { pane, launch, cwd, at } => {

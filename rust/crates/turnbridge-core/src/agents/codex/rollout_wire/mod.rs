@@ -84,6 +84,7 @@ pub struct RolloutLine {
     pub record: RolloutRecord,
 }
 
+/// The records that Turnbridge uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RolloutRecord {
     SessionMeta(ThreadMeta),
@@ -146,12 +147,14 @@ pub enum RolloutRecord {
     Unreadable,
 }
 
+/// The form in which a thread records its messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
     Paginated,
     Legacy,
 }
 
+/// The position of an agent's text in its turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
     /// A text before a tool is used.
@@ -168,6 +171,7 @@ pub enum TaskAnswer {
     Unknown,
 }
 
+/// The error that ended a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskError {
     /// Codex's own word: `usage_limit_exceeded`, `internal_server_error`, `other`.
@@ -175,6 +179,7 @@ pub struct TaskError {
     pub message: Option<String>,
 }
 
+/// The facts in the first record of a rollout.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThreadMeta {
     pub id: Option<String>,
@@ -189,6 +194,7 @@ pub struct ThreadMeta {
     pub dialect: Dialect,
 }
 
+/// The kind of work for which a thread was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ThreadKind {
     User,
