@@ -1,11 +1,12 @@
-//! Lists the Codex homes that Turnbridge follows.
+//! Lists the folders of Codex in which Turnbridge looks for sessions: the usual one, and those that
+//! the config adds.
 
 use std::path::{Path, PathBuf};
 
 use turnbridge_store::paths::codex_home;
 
-/// Returns `CODEX_HOME` or `~/.codex`, and the folders of `[codex] homes`. Each folder is listed
-/// once, however it is written.
+/// Returns `CODEX_HOME` or `~/.codex`, and then the given folders (`[codex] homes`). Each folder is
+/// listed once, however it is written.
 pub fn codex_homes(further: &[PathBuf]) -> Vec<PathBuf> {
     distinct(codex_home().into_iter().chain(further.iter().cloned()))
 }

@@ -1,7 +1,8 @@
-//! Edits `config.toml`: sets or removes values, and appends to a list. The other lines keep their
-//! text, order and line ends.
+//! Edits `config.toml`: sets or removes values, and appends texts to a list. The other lines keep
+//! their text, order and line ends.
 //!
-//! The file belongs to the user. A file that cannot be read or parsed is never changed.
+//! The file belongs to the user: one that cannot be read or parsed is never changed, and a valid
+//! config is never made invalid.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,7 @@ use crate::section::Section;
 /// The timeout for the lock. Another holder is as quick as this process.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A change of one value in the config.
+/// A change of one value in the config: a new value, or its removal.
 #[derive(Debug)]
 pub struct ConfigSetting<'a> {
     /// The section, as in `["destinations", "dm"]`; empty for keys above all sections.
@@ -35,8 +36,8 @@ pub fn set(table: &str, key: &str, value: Option<Value>) -> Result<bool, Problem
     set_all(vec![ConfigSetting { section: &[table], key, value }])
 }
 
-/// Sets several values: all of them, or none. Refuses a change that would make a valid config
-/// invalid.
+/// Sets several values: all of them, or none. Returns whether the file has changed, and an error if
+/// a valid config would become invalid.
 pub fn set_all(settings: Vec<ConfigSetting<'_>>) -> Result<bool, Problem> {
     change(|text| settings.into_iter().try_fold(text, edited))
 }

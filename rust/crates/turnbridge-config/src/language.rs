@@ -1,4 +1,4 @@
-//! The language of the texts for the user.
+//! Chooses the language of the texts for the user: that of the config, else that of the locale.
 
 use turnbridge_core::text::texts::Language;
 

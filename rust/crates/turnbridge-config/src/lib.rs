@@ -1,8 +1,9 @@
-//! Reads `config.toml`: the decisions of the user. Everything in it is optional.
+//! Reads and edits `config.toml`, which contains the decisions of the user. Every key in it is
+//! optional. A reading error names the problem and its place.
 //!
-//! A reading error contains the problem and its place. Writing (`edit`) changes one value and keeps
-//! every other byte. The hooks read the few switches that they need with a scanner
-//! (`turnbridge_core::scan::toml_scan`), because a TOML parser would double their size.
+//! `codex_notify` plans edits of Codex's config file. The hooks do not use this crate: they read
+//! the few values that they need with a scanner (`turnbridge_core::scan::toml_scan`), because a
+//! TOML parser would double their size.
 
 pub mod codex_homes;
 pub mod codex_notify;
@@ -36,6 +37,7 @@ const PORT: &str = "0 or a port from 1024 to 65535";
 /// The words per minute that every engine accepts.
 pub const RATES: RangeInclusive<i64> = 50..=600;
 
+/// The values of `config.toml`, with defaults for missing keys.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Config {
     /// `ja` or `en`; `None` means that the locale decides.
@@ -63,6 +65,7 @@ pub enum ChannelConfig {
     Slack(SlackConfig),
 }
 
+/// The Slack app and the user of `[slack]` and `[destinations.dm]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SlackConfig {
     pub bot_token: Token,
@@ -73,6 +76,7 @@ pub struct SlackConfig {
     pub target_user_id: Option<String>,
 }
 
+/// `[features]`: whether replies run, and whether the service is wanted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Features {
     pub reply_resume: bool,
@@ -87,6 +91,7 @@ pub struct GateConfig {
     pub headless: Option<bool>,
 }
 
+/// `[voice]`: how texts are spoken.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VoiceConfig {
     pub mute: bool,
@@ -98,6 +103,7 @@ pub struct VoiceConfig {
     pub ja: Option<String>,
 }
 
+/// `[notify]`: notices besides those of finished turns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct NotifyConfig {
     /// Whether a notice is also sent when an agent waits for an answer.
@@ -118,7 +124,7 @@ pub struct ResumeConfig {
 }
 
 impl ResumeConfig {
-    /// Returns the program that the user has named for an agent.
+    /// Returns the program that the user has named for an agent, or `None` for the one on the PATH.
     pub fn program(&self, agent: Agent) -> Option<&Path> {
         match agent {
             Agent::Claude => self.claude.as_deref(),
@@ -127,6 +133,7 @@ impl ResumeConfig {
     }
 }
 
+/// `[codex]`: where Codex keeps its files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CodexConfig {
     /// Folders of Codex besides `CODEX_HOME` or `~/.codex`, each absolute (KT-18: that of Windows,
@@ -134,7 +141,7 @@ pub struct CodexConfig {
     pub homes: Vec<PathBuf>,
 }
 
-/// The page that the daemon serves on this machine.
+/// `[board]`: the page that the daemon serves on this machine.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BoardConfig {
     /// 0 means any free port.
@@ -149,11 +156,14 @@ impl SlackConfig {
 }
 
 impl Config {
+    /// Returns the config of Slack, if there is a bot token.
     pub fn slack(&self) -> Option<&SlackConfig> {
         let ChannelConfig::Slack(slack) = self.channels.get(&ChannelName::SLACK)?;
         Some(slack)
     }
 
+    /// Reads the config file; a missing one is an empty config. Returns an error if another user
+    /// could have changed the file, or if it cannot be parsed.
     pub fn read() -> Result<Config, Problem> {
         let path = path()?;
         check_config().map_err(|untrusted| Problem::of_access(&untrusted))?;
@@ -164,6 +174,7 @@ impl Config {
     }
 }
 
+/// Returns the path of `config.toml`. Returns an error if the home folder is not known.
 pub fn path() -> Result<PathBuf, Problem> {
     paths::config_file().ok_or_else(Problem::no_home)
 }
@@ -294,7 +305,7 @@ fn check_program(path: &str) -> Result<PathBuf, String> {
     if path.is_absolute() { Ok(path) } else { Err("not absolute".to_owned()) }
 }
 
-/// Returns the id if it has the form of a user's id in Slack.
+/// Returns the id if it has the form of a user's id in Slack, else an error.
 pub fn check_user_id(id: &str) -> Result<String, String> {
     let is_id = id.starts_with(['U', 'W'])
         && id.len() > 1
@@ -311,7 +322,8 @@ fn check_absolute(path: &str) -> Result<PathBuf, String> {
     if path.is_absolute() { Ok(path) } else { Err("not absolute".to_owned()) }
 }
 
-/// Checks the name of a voice. The name is a separate argument, so it must not look like an option.
+/// Returns the name if it can be that of a voice. It becomes a separate argument, so it must not
+/// look like an option.
 pub fn check_voice_name(name: &str) -> Result<String, String> {
     match name {
         "" => Err("the name is empty".to_owned()),

@@ -1,4 +1,5 @@
-//! The problems of a config, and their places in the file.
+//! Defines the error of a config that cannot be read, parsed or written, with its place in the
+//! file.
 
 use std::fmt;
 use std::fs;
@@ -10,7 +11,8 @@ use turnbridge_core::scan::byte_order_mark::{SECOND_MARK, has_second_mark, split
 use turnbridge_core::text::token_mask::without_tokens;
 use turnbridge_store::state::folder_trust::Untrusted;
 
-/// A problem of the config. Lines and columns count from 1, columns in characters.
+/// An error of the config, with a hint for the user. Lines and columns count from 1, columns in
+/// characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     message: String,
@@ -20,6 +22,7 @@ pub struct Problem {
 }
 
 impl Problem {
+    /// Returns the error of a place in `text`.
     pub(crate) fn at(text: &str, span: Range<usize>, message: impl Into<String>) -> Problem {
         let before = text.get(..span.start).unwrap_or(text);
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);
@@ -33,6 +36,7 @@ impl Problem {
         }
     }
 
+    /// Returns the error of a text that is no TOML.
     pub(crate) fn of_syntax(text: &str, error: &toml_edit::TomlError) -> Problem {
         // The message may have several lines. `Problem` adds the position itself.
         let message = error.message().lines().collect::<Vec<_>>().join(", ");
@@ -48,11 +52,12 @@ impl Problem {
         }
     }
 
-    /// Returns the problem of a value that is valid in the file but does not work.
+    /// Returns the error of a value that is valid in the file but does not work.
     pub(crate) fn of_value(message: String, hint: &str) -> Problem {
         Problem { message, place: None, file: None, hint: hint.to_owned() }
     }
 
+    /// Returns the error of a failed file operation. `what` is a verb, such as `read`.
     pub(crate) fn of_file(what: &str, path: &Path, error: &io::Error) -> Problem {
         Problem {
             message: format!("could not {what} `{}`: {error}", path.display()),
@@ -62,10 +67,12 @@ impl Problem {
         }
     }
 
+    /// Returns the error of a file that another user could have changed.
     pub(crate) fn of_access(untrusted: &Untrusted) -> Problem {
         Problem { message: untrusted.to_string(), place: None, file: None, hint: untrusted.hint() }
     }
 
+    /// Returns the error of an unknown home folder.
     pub(crate) fn no_home() -> Problem {
         let variable = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
         Problem {
@@ -76,6 +83,7 @@ impl Problem {
         }
     }
 
+    /// Adds the file's path to the message.
     pub(crate) fn in_file(self, path: &Path) -> Problem {
         Problem { file: Some(path.display().to_string()), ..self }
     }

@@ -1,4 +1,4 @@
-//! One section of the config while it is read: typed values, and the keys that were not read.
+//! Reads typed values from one section of the config, and lists the keys that no caller has read.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -9,6 +9,7 @@ use turnbridge_core::text::token_mask::without_tokens;
 
 use crate::problem::Problem;
 
+/// A section while it is read. It records which keys were read.
 pub struct Section<'a> {
     /// The name as a user would write it: `destinations.dm`; empty for the keys above all sections.
     name: String,
@@ -18,11 +19,14 @@ pub struct Section<'a> {
 }
 
 impl<'a> Section<'a> {
+    /// Returns the section of the keys above all sections.
     pub fn top(document: &'a Document<&str>, text: &'a str) -> Section<'a> {
         let table: &dyn TableLike = document.as_table();
         Section { name: String::new(), table: Some(table), text, known: Vec::new() }
     }
 
+    /// Returns the section at `path`, which is empty if it does not exist. Returns an error if the
+    /// path leads to another value.
     pub fn of(
         document: &'a Document<&str>,
         path: &[&str],
@@ -46,7 +50,7 @@ impl<'a> Section<'a> {
         if self.name.is_empty() { key.to_owned() } else { format!("{}.{key}", self.name) }
     }
 
-    /// Returns the problem of a value that exists.
+    /// Returns the error of a key: its name and `what`, at the place of its value.
     pub fn problem(&self, key: &str, what: &str) -> Problem {
         let span = self.table.and_then(|table| table.get(key)?.span()).unwrap_or(0..0);
         Problem::at(self.text, span, format!("`{}` {what}", self.path_of(key)))
@@ -61,6 +65,7 @@ impl<'a> Section<'a> {
         item.as_bool().map(Some).ok_or_else(|| self.wrong(key, "`true` or `false`"))
     }
 
+    /// Reads a whole number. Returns an error if it is outside `range`.
     pub fn number(
         &mut self,
         key: &'static str,
@@ -72,6 +77,7 @@ impl<'a> Section<'a> {
         number.map(Some).ok_or_else(|| self.wrong(key, &expected))
     }
 
+    /// Reads a whole number by `check`. `expected` is for the error if `check` returns `None`.
     pub fn checked_number<T>(
         &mut self,
         key: &'static str,
@@ -87,6 +93,7 @@ impl<'a> Section<'a> {
         self.checked(key, "a text", |text| Ok::<_, String>(text.to_owned()))
     }
 
+    /// Reads a text. Returns an error if it is none of `values`.
     pub fn one_of(
         &mut self,
         key: &'static str,
@@ -106,6 +113,7 @@ impl<'a> Section<'a> {
         self.checked(key, &expected, check)
     }
 
+    /// Reads a text by `check`. `expected` is for the error if `check` fails.
     pub fn checked<T>(
         &mut self,
         key: &'static str,
@@ -131,7 +139,7 @@ impl<'a> Section<'a> {
         values.map(Some).ok_or_else(|| self.wrong(key, expected))
     }
 
-    /// Returns the keys that exist but were not read.
+    /// Returns the keys that exist but were not read or marked as known.
     pub fn unknown(self) -> Vec<Unknown> {
         let keys = self.table.into_iter().flat_map(|table| table.iter());
         keys.filter(|(key, _)| !self.known.contains(key))
@@ -142,7 +150,7 @@ impl<'a> Section<'a> {
             .collect()
     }
 
-    /// Marks names as known that are read elsewhere: sections.
+    /// Marks names as known that other code reads, such as those of sections.
     pub fn know(&mut self, names: &[&'static str]) {
         self.known.extend(names);
     }
@@ -164,6 +172,7 @@ impl fmt::Display for Unknown {
     }
 }
 
+/// Returns the section that an item is. Returns an error if it is another value.
 pub fn table_of<'a>(item: &'a Item, name: &str, text: &str) -> Result<&'a dyn TableLike, Problem> {
     item.as_table_like().ok_or_else(|| {
         let span = item.span().unwrap_or(0..0);

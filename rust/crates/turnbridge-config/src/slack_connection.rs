@@ -1,4 +1,5 @@
-//! Builds the connection to Slack from the config: the address, the limits and the account.
+//! Builds the connection to Slack from the config: its address, its timeout, and the account's
+//! name. Tests replace the address and shorten the times.
 
 use turnbridge_slack::{ApiConnection, WebApi};
 use turnbridge_store::state::slack_place;
@@ -6,18 +7,21 @@ use turnbridge_store::test_switch::{self, TestSwitch};
 
 use crate::{Problem, SlackConfig};
 
+/// Builds the client for Slack's web API. Returns an error if `slack.api_url` does not work.
 pub fn web_api(slack: &SlackConfig) -> Result<WebApi, Problem> {
     let hint = "look at `slack.api_url`";
     WebApi::new(connection(slack)).map_err(|error| Problem::of_value(error.to_string(), hint))
 }
 
-/// Returns the account's name, by which `slack_place` distinguishes places.
+/// Returns the name of the account, by which `slack_place` distinguishes places: it depends on the
+/// token, the user and the address.
 pub fn account(slack: &SlackConfig) -> String {
     let user = slack.target_user_id.as_deref().unwrap_or_default();
     let url = connection(slack).api_url;
     slack_place::account(slack.bot_token.expose(), user, url.as_deref())
 }
 
+/// Returns the address and the timeout of the connection.
 pub fn connection(slack: &SlackConfig) -> ApiConnection {
     let url = test_switch::value(TestSwitch::SlackApiUrl);
     let usual = ApiConnection::default();

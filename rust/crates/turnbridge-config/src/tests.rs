@@ -1,3 +1,6 @@
+//! Tests that a config is parsed into its values, and that unknown keys and problems are reported
+//! with their place and without tokens.
+
 use super::*;
 
 /// Returns the result of parsing `text`: values and unknown keys, or the problem.

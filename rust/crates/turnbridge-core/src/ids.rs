@@ -1,5 +1,6 @@
-//! Identifiers that become file names and arguments, checked once, here. A value of these types is
-//! safe as a path component and never looks like an option.
+//! Defines the identifiers that become parts of file names or arguments: agents, sessions and
+//! channels. A parsed value is safe as a path component and never looks like an option. Only
+//! `NamedSession` may also hold unchecked text, for display.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -37,6 +38,7 @@ impl fmt::Display for Agent {
 pub struct SessionId(String);
 
 impl SessionId {
+    /// Parses an id. Returns `None` if it is not safe in a file name.
     pub fn parse(text: &str) -> Option<SessionId> {
         is_safe_component(text).then(|| SessionId(text.to_owned()))
     }
@@ -64,13 +66,14 @@ impl SessionKey {
         SessionKey { agent, id }
     }
 
-    /// Reads the text of `Display`. Returns `None` if the agent is unknown or the id is not safe.
+    /// Parses the text that `Display` writes. Returns `None` if the agent is not known or the id is
+    /// not safe.
     pub fn parse(text: &str) -> Option<SessionKey> {
         let (agent, id) = text.split_once('-')?;
         SessionKey::of(agent, id)
     }
 
-    /// Builds a key. Returns `None` if the agent is not known or the id is not safe.
+    /// Returns the key, or `None` if the agent is not known or the id is not safe.
     pub fn of(agent: &str, id: &str) -> Option<SessionKey> {
         Some(SessionKey { agent: Agent::parse(agent)?, id: SessionId::parse(id)? })
     }
@@ -93,8 +96,8 @@ impl ChannelName {
     /// The channels of this version. A file that names another one belongs to a later version.
     pub const KNOWN: [ChannelName; 1] = [ChannelName::SLACK];
 
-    /// Parses a name. Returns `None` unless it is a lower-case letter and at most 31 more such
-    /// letters and digits: a dot or a dash could look like the end of an id.
+    /// Parses a name: a lower-case letter and at most 31 more such letters and digits. Returns
+    /// `None` for others: a dot or a dash could look like the end of an id.
     pub fn parse(text: &str) -> Option<ChannelName> {
         let is_rest = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
         let is_name = text.len() <= 32
@@ -127,20 +130,23 @@ pub enum NamedSession {
 }
 
 impl NamedSession {
+    /// Returns the session with these words, `Unknown` if they are not usable.
     pub fn of(agent: &str, id: &str) -> NamedSession {
         let unknown = || NamedSession::Unknown { agent: agent.to_owned(), id: id.to_owned() };
         SessionKey::of(agent, id).map_or_else(unknown, NamedSession::Known)
     }
 
+    /// Returns the value for no session: both words are empty.
     pub fn nobody() -> NamedSession {
         NamedSession::of("", "")
     }
 
-    /// Names a session of a known agent. An empty id names the agent alone.
+    /// Returns the session of a known agent. With an empty id it names the agent alone.
     pub fn of_agent(agent: Agent, id: &str) -> NamedSession {
         NamedSession::of(agent.as_str(), id)
     }
 
+    /// Returns the session's key, or `None` if the words are not usable.
     pub const fn key(&self) -> Option<&SessionKey> {
         match self {
             NamedSession::Known(key) => Some(key),
@@ -175,7 +181,7 @@ impl NamedSession {
         }
     }
 
-    /// Returns both words, each `None` if it is empty.
+    /// Returns the agent's and the id's words, each `None` if it is empty.
     pub fn words(&self) -> [Option<&str>; 2] {
         [self.agent_text(), self.id_text()].map(|word| Some(word).filter(|word| !word.is_empty()))
     }

@@ -1,9 +1,10 @@
-//! The pure core of Turnbridge: decides what events mean.
+//! Contains the pure core of Turnbridge: decides what events mean, and defines the formats of its
+//! files and messages.
 //!
-//! It has no files, network, environment or clock: time, paths and limits are arguments. The other
-//! crates (`turnbridge-hooks`, `turnbridge-daemon`, the command line) do input and output and call
-//! this crate. Types in `*_wire` modules are formats as sent or stored and derive serde; domain
-//! types do not.
+//! It uses no files, network, environment or clock: contents, paths, times and limits are
+//! arguments. Other crates, such as `turnbridge-store` and `turnbridge-daemon`, do input and output
+//! and call this one. Types in `*_wire` modules are formats as sent or stored and may derive serde;
+//! domain types do not.
 
 pub mod agents;
 pub mod board;

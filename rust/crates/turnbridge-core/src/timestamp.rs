@@ -1,10 +1,11 @@
-//! A point in time in microseconds, and its text form (RFC 3339, UTC). The callers read the clock
-//! and pass the value. The unit is microseconds, because two hooks of one session can start within
-//! one millisecond.
+//! Defines a point in time in microseconds, and its text form (RFC 3339, UTC). Callers read the
+//! clock and pass the value. The unit is microseconds because two hooks of one session can start
+//! within one millisecond.
 
 use std::fmt;
 use std::time::Duration;
 
+/// A point in time, in microseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Timestamp(i64);
 

@@ -1,5 +1,5 @@
-//! The version in every state file. During an upgrade, executables of two versions use one state
-//! folder.
+//! Defines the version number in state files, and the output of `--version --json`. During an
+//! upgrade, executables of two versions use one state folder.
 //!
 //! Within a version, fields are only added, and an older executable may drop them when it writes
 //! the file. A field that must not be lost or misunderstood makes a new version. A file of a newer
@@ -7,9 +7,10 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The version of the state files that this executable writes.
 pub const VERSION: u32 = 1;
 
-/// Why a file was neither read nor written.
+/// The message about a file of a newer version.
 pub const NEWER: &str = "written by a newer version of Turnbridge, and left as it is";
 
 /// The output of `--version --json`, on one line.

@@ -1,9 +1,9 @@
-//! Plans the one key `notify` in the root of Codex's `config.toml`: the program that Codex runs
-//! when a turn has ended. Codex accepts only one, so an existing one stays unless the user decides
-//! otherwise (X1).
+//! Plans edits of the root key `notify` in Codex's `config.toml`: the program that Codex runs when
+//! a turn has ended. Codex accepts only one program, so an existing one stays unless the user
+//! decides otherwise (X1).
 //!
-//! `toml_edit` finds the places; the change is spliced into the text, so that comments, line ends
-//! and all else stay byte for byte. A `notify` inside a table is another key, which stays.
+//! A plan consists of splices, so that comments, line ends and all other text stay byte for byte. A
+//! `notify` inside a table is another key, and stays. Other code reads and writes the file.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use turnbridge_core::scan::splice::{Splice, spliced};
 
 use crate::problem::Problem;
 
-/// How a `notify` that the user already has is treated.
+/// How the registration treats a `notify` of another program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotifyMode {
     LeaveExisting,
@@ -22,12 +22,14 @@ pub enum NotifyMode {
     Replace,
 }
 
+/// The planned changes of the text, and their outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotifyPlan {
     pub splices: Vec<Splice>,
     pub outcome: NotifyOutcome,
 }
 
+/// The effect of a plan on the `notify` entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotifyOutcome {
     /// The entry is already the wanted one.
@@ -47,6 +49,7 @@ pub enum NotifyOutcome {
     Restored,
 }
 
+/// The state of the `notify` entry, compared with the wanted command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotifyKeyStatus {
     Absent,
@@ -64,11 +67,13 @@ impl NotifyPlan {
     }
 }
 
-/// Returns the command line that Codex runs: `PROGRAM notify --tool codex`.
+/// Returns Turnbridge's entry, the command line for Codex: `PROGRAM notify --tool codex`.
 pub fn our_argv(program: &str) -> Vec<String> {
     [program, "notify", "--tool", "codex"].map(str::to_owned).to_vec()
 }
 
+/// Plans the registration of `argv` as `notify`. Returns an error if the text is no TOML, or if
+/// Codex does not accept the existing value, unless `mode` replaces it and it is no table.
 pub fn plan_apply(text: &str, argv: &[String], mode: NotifyMode) -> Result<NotifyPlan, Problem> {
     let found = NotifyEntry::in_text(text)?;
     let wanted = render(argv);
@@ -110,8 +115,9 @@ pub fn plan_apply(text: &str, argv: &[String], mode: NotifyMode) -> Result<Notif
     })
 }
 
-/// Plans the removal of Turnbridge's entry. `before` is the text before the registration, if it is
-/// known; `chained` is the program that Turnbridge ran besides. Either gives the entry to restore.
+/// Plans the removal of Turnbridge's entry, and the return of the earlier one. That is taken from
+/// `before`, the text before the registration, else it is `chained`, the program that Turnbridge
+/// ran besides.
 pub fn plan_remove(
     text: &str,
     before: Option<&str>,
@@ -134,6 +140,7 @@ pub fn plan_remove(
     checked(text, plan, |after| !matches!(after, NotifyEntry::Argv { argv, .. } if is_ours(argv)))
 }
 
+/// Returns the state of the `notify` entry. `argv` is the wanted command line.
 pub fn status(text: &str, argv: &[String]) -> Result<NotifyKeyStatus, Problem> {
     Ok(match NotifyEntry::in_text(text)? {
         NotifyEntry::Nothing { .. } => NotifyKeyStatus::Absent,

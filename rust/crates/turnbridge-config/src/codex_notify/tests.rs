@@ -1,4 +1,5 @@
-//! Tests the edits of `notify` in Codex's `config.toml`, with recorded cases and generated files.
+//! Tests that edits of `notify` in Codex's `config.toml` have the recorded results, and that a
+//! removal restores generated files byte for byte.
 
 #[path = "../../../testkit/src/case_folder.rs"]
 mod case_folder;

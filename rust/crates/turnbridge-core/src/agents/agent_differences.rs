@@ -1,13 +1,14 @@
-//! The differences between agents, as functions that every agent answers. Other code calls these
-//! and never compares the agent: for a new agent the compiler then lists every function, which it
-//! would not do for comparisons. `cargo xtask tidy` finds such comparisons.
+//! Answers every question about a difference between agents: one function for each, which matches
+//! the agent. Other code calls these functions and never compares the agent. So for a new agent the
+//! compiler lists every function to extend, which it could not do for comparisons. `cargo xtask
+//! tidy` finds comparisons.
 //!
-//! Code of one agent alone (its files, its command line) is not here. Code that chooses between
-//! such code matches the agent, without a wildcard arm.
+//! Code for one agent alone (its files, its command line) is in the agent's own folder. Code that
+//! chooses between such code matches the agent, without a wildcard arm.
 
 use crate::ids::Agent;
 
-/// The sign by which a session's process is known to live.
+/// How Turnbridge detects that a session's process is alive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LifeSign {
     /// The process that calls the hooks is the session's own, so its pid is enough.
@@ -17,7 +18,7 @@ pub enum LifeSign {
     WriterLock,
 }
 
-/// What shows in which folder of its own an agent keeps a session.
+/// The source that names the folder of its own in which an agent keeps a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HomeTrace {
     /// Its hooks are called with the variable that the agent was started with.
@@ -44,7 +45,7 @@ impl TurnIdField {
 
 /// Its name and its start.
 impl Agent {
-    /// Returns the name that its makers use.
+    /// Returns the name that the agent's makers use.
     pub const fn product_name(self) -> &'static str {
         match self {
             Agent::Claude => "Claude Code",
@@ -59,7 +60,7 @@ impl Agent {
         }
     }
 
-    /// The variable that names its own folder, in which it finds its sessions.
+    /// Returns the variable that names the agent's own folder, in which it finds its sessions.
     pub const fn home_variable(self) -> &'static str {
         match self {
             Agent::Claude => "CLAUDE_CONFIG_DIR",
@@ -74,8 +75,9 @@ impl Agent {
         }
     }
 
-    /// Returns the folder in the user's home that it takes without the variable, if naming that folder
-    /// changes nothing. Claude Code keeps `.claude.json` elsewhere when the variable is set.
+    /// Returns the folder in the user's home that the agent uses if the variable is not set, or
+    /// `None` if setting the variable to that folder would change anything. Claude Code keeps
+    /// `.claude.json` elsewhere when the variable is set.
     pub const fn home_without_variable(self) -> Option<&'static str> {
         match self {
             Agent::Claude => None,
@@ -83,8 +85,8 @@ impl Agent {
         }
     }
 
-    /// Returns whether it finds a session only from the folder in which the session was started.
-    /// Others resume a session in any folder.
+    /// Returns whether the agent finds a session only from the folder in which the session was
+    /// started. Others resume a session in any folder.
     pub const fn is_found_in_its_folder_only(self) -> bool {
         match self {
             Agent::Claude => true,
@@ -101,8 +103,8 @@ impl Agent {
         }
     }
 
-    /// Returns whether `turnbridge run` may start it with a new session's id and Turnbridge's
-    /// plugin.
+    /// Returns whether `turnbridge run` may start the agent with a new session's id and
+    /// Turnbridge's plugin.
     pub const fn takes_session_id_and_plugin(self) -> bool {
         match self {
             Agent::Claude => true,
@@ -110,8 +112,8 @@ impl Agent {
         }
     }
 
-    /// Returns whether the command line that started it shows which pane has which session. If not,
-    /// the environment of its hooks names the pane.
+    /// Returns whether the command line that starts the agent shows which pane has which session.
+    /// If not, the environment of its hooks names the pane.
     pub const fn is_bound_to_panes_by_launch(self) -> bool {
         match self {
             Agent::Claude => false,
@@ -147,8 +149,9 @@ impl Agent {
         }
     }
 
-    /// Returns whether hooks are called for requests without a dialog in mode `bypassPermissions`.
-    /// `codex exec` calls only its hooks about a tool of an MCP server, without asking the user.
+    /// Returns whether, in mode `bypassPermissions`, permission requests that no dialog follows
+    /// still call hooks. `codex exec` calls its hooks about a tool of an MCP server, without asking
+    /// the user.
     pub const fn asks_hooks_alone_when_bypassing(self) -> bool {
         match self {
             Agent::Claude => false,
@@ -211,8 +214,8 @@ impl Agent {
         }
     }
 
-    /// Returns whether its record of a session reports every turn while it runs. Then turns are
-    /// known without hooks, and the daemon follows the record.
+    /// Returns whether the agent's record of a session reports every turn while it runs. Then turns
+    /// are known without hooks, and the daemon follows the record.
     pub const fn tells_turns_by_rollouts(self) -> bool {
         match self {
             Agent::Claude => false,
@@ -232,7 +235,7 @@ impl Agent {
         }
     }
 
-    /// Returns whether it runs a prompt that begins with `/` as a command.
+    /// Returns whether the agent runs a prompt that begins with `/` as a command.
     pub const fn has_slash_commands(self) -> bool {
         match self {
             Agent::Claude => true,

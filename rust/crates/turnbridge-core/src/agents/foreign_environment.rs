@@ -1,12 +1,11 @@
-//! The environment variables that an agent started by Turnbridge must not inherit. The daemon may
-//! have been started in a terminal in which another agent runs, or by that agent itself. The new
-//! agent would take that one's session, sandbox, editor or terminal for its own.
+//! Lists the environment variables that an agent started by Turnbridge must not inherit. The daemon
+//! may have been started by another agent, or in its terminal; the new agent would then use that
+//! agent's session, sandbox, editor or terminal.
 //!
-//! All others stay: the user's PATH, proxies, keys, `CLAUDE_CONFIG_DIR`, `CODEX_HOME`, and the
-//! settings of agents that are variables (`CLAUDE_CODE_USE_BEDROCK`).
-//!
-//! The names are those that Claude Code 2.1.197 and 2.1.326 and Codex 0.166.0 set for their
-//! children. `CLAUDE_CODE_*` are settings and facts of a session, so the latter are listed.
+//! All others stay: the user's PATH, proxies, keys, `CLAUDE_CONFIG_DIR`, `CODEX_HOME`, and settings
+//! of agents (`CLAUDE_CODE_USE_BEDROCK`). The names are those that Claude Code 2.1.197 and 2.1.326
+//! and Codex 0.166.0 set for their children. `CLAUDE_CODE_*` contains both settings and facts of a
+//! session, so the latter are listed by name.
 
 use crate::terminals::terminal_table::is_of_a_terminal;
 

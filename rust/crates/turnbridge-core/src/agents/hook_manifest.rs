@@ -1,5 +1,6 @@
-//! The plugin's files that list the hooks for an agent to call: `hooks/hooks.json` for Claude Code
-//! and `hooks/codex.json` for Codex, made from `hook_table`. `cargo xtask manifests` writes them.
+//! Generates the plugin's files that list the hooks for an agent to call: `hooks/hooks.json` for
+//! Claude Code and `hooks/codex.json` for Codex, from `hook_table`. `cargo xtask manifests` writes
+//! them.
 
 use crate::agents::hook_table::{HookCall, HookEventName};
 use crate::ids::Agent;
@@ -15,7 +16,7 @@ pub const fn path(agent: Agent) -> &'static str {
     }
 }
 
-/// Writes one line for each hook, so that a change is one line too.
+/// Returns the contents of the file: one line for each hook, so that a change is one line too.
 pub fn text(agent: Agent) -> String {
     let events: Vec<_> = HookEventName::of(agent).map(|name| event(agent, name)).collect();
     let events = events.join(",\n");

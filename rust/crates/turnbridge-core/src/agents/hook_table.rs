@@ -1,13 +1,14 @@
-//! The hook events that Turnbridge registers: one row each, with the calls of every agent for it.
-//! All other lists of events are made from the table or compared with it: the plugins'
-//! `hooks/*.json` (`hook_manifest`), the registration in Claude Code's settings, doctor's checks,
-//! the recordings in `testdata` and the page `docs/states.md`. Any other event is read and ignored.
+//! Lists the hook events that Turnbridge registers: one row each, with the programs that each agent
+//! calls for it. `hook_wire` and `session/advance` define the meaning of an event; any other event
+//! is ignored.
 //!
-//! `hook_wire` and `session/advance` define the meaning of an event.
+//! The plugins' `hooks/*.json` (`hook_manifest`), the registration in Claude Code's settings and
+//! doctor's checks use this table; tests compare the recordings in `testdata` and `docs/states.md`
+//! with it.
 
 use crate::ids::Agent;
 
-/// An executable of Turnbridge that agents call.
+/// An executable of Turnbridge that agents call for events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HookProgram {
     /// Every event but Claude's Stop.
@@ -85,7 +86,8 @@ macro_rules! hook_events {
                 }
             }
 
-            /// Returns the agent's calls for it; empty if the agent does not have it registered.
+            /// Returns the agent's calls for the event; empty if the agent does not have it
+            /// registered.
             pub const fn calls(self, agent: Agent) -> &'static [HookCall] {
                 match agent {
                     Agent::Claude => match self { $(HookEventName::$event => &$claude,)* },
@@ -130,7 +132,7 @@ impl HookEventName {
         HookEventName::ALL.iter().copied().find(|name| name.as_str() == text)
     }
 
-    /// Returns `None` if the event is not registered with that agent.
+    /// Returns the event with this name, or `None` if it is not registered with that agent.
     pub fn parse(text: &str, agent: Agent) -> Option<HookEventName> {
         HookEventName::of(agent).find(|name| name.as_str() == text)
     }

@@ -1,5 +1,5 @@
-//! The differences between the agents: their start and resume, the payloads of their hooks, and
-//! their own files. One folder per agent; code for both is here.
+//! Contains the code that depends on the agent: how it is started and resumed, the payloads of its
+//! hooks, and its own files. Each agent has a folder; code for both is directly here.
 
 pub mod agent_differences;
 pub mod claude;

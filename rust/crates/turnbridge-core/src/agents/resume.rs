@@ -1,14 +1,14 @@
-//! Builds the arguments and the input by which a reply becomes the next prompt of a session. It
-//! builds no command line; no shell receives a prompt.
+//! Builds the arguments and the standard input by which an agent runs a reply as the next prompt of
+//! a session, and the command that opens a session in a terminal.
 //!
-//! A prompt is passed by standard input: all users of the machine can read the arguments of a
-//! process, and an agent's parser would parse them first (`claude -r ID mcp` is a subcommand).
-//! Claude Code 2.1.197 accepts the same from there as from an argument: commands, `@` files, `!`,
+//! A prompt is passed by standard input, never through a shell: all users of the machine can read
+//! the arguments of a process, and an agent might parse the prompt as a subcommand (`claude -r ID
+//! mcp`). Claude Code 2.1.197 accepts the same there as in an argument: commands, `@` files, `!`,
 //! `#`, blank lines. Only `codex queue` needs an argument.
 
 use crate::ids::{Agent, SessionId, SessionKey, is_uuid};
 
-/// How a reply is run if the user has the session open in a terminal.
+/// How a reply is run if the user has its session open in a terminal.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LiveSession {
     /// It is run anyway, beside the terminal.
@@ -38,6 +38,7 @@ pub enum CodexWriter {
     Free,
 }
 
+/// The session of Claude that a reply continues.
 #[derive(Debug, Clone, Copy)]
 pub struct ResumedSession<'a> {
     pub id: &'a SessionId,
@@ -49,6 +50,7 @@ pub struct ResumedSession<'a> {
     pub newlines: ClaudeNewlines,
 }
 
+/// The thread of Codex that a reply continues.
 #[derive(Debug, Clone, Copy)]
 pub struct ResumedThread<'a> {
     pub id: &'a SessionId,
@@ -64,6 +66,7 @@ pub struct Invocation {
     pub stdin: Option<String>,
 }
 
+/// Why a reply cannot be run in a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResumeRefusal {
     /// The agent would take it for a name, or worse.
@@ -90,6 +93,7 @@ pub fn is_refused(agent: Agent, text: &str) -> bool {
     agent.has_slash_commands() && REFUSED.iter().any(|command| first.eq_ignore_ascii_case(command))
 }
 
+/// Returns the call of Claude Code that runs the prompt in the session.
 pub fn claude(session: &ResumedSession<'_>, prompt: &str) -> Result<Invocation, ResumeRefusal> {
     if !is_uuid(session.id.as_str()) {
         return Err(ResumeRefusal::NoSessionId);
@@ -114,7 +118,8 @@ pub fn claude(session: &ResumedSession<'_>, prompt: &str) -> Result<Invocation, 
     Ok(Invocation { arguments, stdin: Some(prompt) })
 }
 
-/// Puts options before `resume`, where Codex reads them.
+/// Returns the call of Codex that runs the prompt in the thread, or queues it if another process
+/// has the thread open. Options precede `resume`, where Codex reads them.
 pub fn codex(thread: &ResumedThread<'_>, prompt: &str) -> Result<Invocation, ResumeRefusal> {
     if !is_uuid(thread.id.as_str()) {
         return Err(ResumeRefusal::NoSessionId);
@@ -162,7 +167,8 @@ pub fn says_session_unknown(stderr: &str) -> bool {
         .any(|words| stderr.contains(words))
 }
 
-/// Returns whether another process has opened the thread since the check; no prompt was run.
+/// Returns whether the agent's standard error reports that another process has opened the thread
+/// since the check; no prompt was run then.
 pub fn says_thread_held(stderr: &str) -> bool {
     stderr.contains("already has an active writer")
 }

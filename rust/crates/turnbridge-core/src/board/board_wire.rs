@@ -1,11 +1,12 @@
-//! The file formats of `board.json`, with the address and the token of the running daemon's board,
-//! and of `board-code` (see `sign_in`). Only their user can read them. The daemon's lock alone
-//! shows whether it runs.
+//! Defines the file formats of `board.json`, with the address and the token of the running daemon's
+//! board, and of `board-code`, with the code of a sign-in (`sign_in`). Only the daemon's lock, and
+//! neither file, shows whether the daemon runs.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+/// The contents of `board.json`.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BoardFile {
     pub version: u32,
@@ -17,7 +18,8 @@ pub struct BoardFile {
     pub is_ipv6_taken: bool,
 }
 
-/// `board-code`: the one valid code, and the number of wrong ones since it was made.
+/// The contents of `board-code`: the one valid code, and the number of wrong ones since it was
+/// made.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CodeFile {
     pub version: u32,

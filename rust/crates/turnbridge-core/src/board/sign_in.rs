@@ -1,17 +1,18 @@
-//! The sign-in of a browser to the board: by a page in the state folder that contains a ticket, or
-//! by a code that the user types. Both are valid once and for a short time, and both are exchanged
-//! for the board's token. Pure: no files, clock or randomness.
+//! Decides the steps of a browser's sign-in to the board, and builds its codes and its page. A
+//! browser signs in with a ticket from a page in the state folder, or with a code that the user
+//! types. The board accepts each once and for a short time, and then gives the browser its token.
 //!
-//! No secret may be in the arguments of a program, which every user of the machine can read: a
-//! browser is started with the address of the page's file, or with the board's plain address.
+//! A browser is started with the address of the page's file, or with the board's plain address:
+//! every user of the machine can read the arguments of a program, so they must contain no secret.
+//! No files, clock or randomness are used here.
 
 use core::time::Duration;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 
-/// The validity of a ticket. A browser that has to be started first takes some seconds.
+/// How long a ticket is valid. A browser that has to be started first takes some seconds.
 pub const TICKET_VALID: Duration = Duration::from_secs(60);
-/// The validity of a code: the user has to find the right window and type it.
+/// How long a code is valid: the user has to find the right window and type it.
 pub const CODE_VALID: Duration = Duration::from_secs(5 * 60);
 /// The timeout of the browser's sign-in by ticket, after which a code is shown.
 pub const BROWSER_TIMEOUT: Duration = Duration::from_secs(5);
@@ -23,7 +24,7 @@ const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 /// Of 5 bits each: with 5 tries, one guess in 2 · 10^11 is right.
 const CODE_LETTERS: usize = 8;
 
-/// Makes a code of random bytes, without the dash of the shown form.
+/// Returns the code of some random bytes, without the dash of the shown form.
 pub fn code_of(random: [u8; CODE_LETTERS]) -> String {
     random.iter().map(|byte| char::from(ALPHABET[usize::from(byte % 32)])).collect()
 }
@@ -36,7 +37,7 @@ pub fn shown_code(code: &str) -> String {
     }
 }
 
-/// Normalises a typed code to the form of `code_of`: case, blanks and dashes do not count, letters
+/// Returns a typed code in the form of `code_of`: case, blanks and dashes do not count, letters
 /// that look like a digit are that digit, and the wide forms of an input method are the narrow
 /// ones.
 pub fn typed_code(typed: &str) -> String {
@@ -126,6 +127,7 @@ pub enum SignInStep {
     CodeExpired,
 }
 
+/// Returns the next step of the command that has started the sign-in.
 pub fn next_step(progress: &SignInProgress) -> SignInStep {
     let is = |standing| [progress.ticket, progress.code].contains(&Some(standing));
     match progress {

@@ -1,4 +1,4 @@
-//! The texts of `turnbridge board` while a browser signs in, in both languages.
+//! Lists the texts of `turnbridge board` while a browser signs in, in both languages.
 
 use crate::text::catalogue::{catalogue, filled};
 use crate::text::spoken_text::Language;
@@ -45,6 +45,7 @@ catalogue! {
 }
 
 impl SignInText {
+    /// Returns the text with the values in their places.
     pub fn with(self, language: Language, values: &[&str]) -> String {
         filled(self.text(language), values)
     }

@@ -1,6 +1,6 @@
-//! Builds Linux's query for one TCP socket by its two addresses, and reads the answer
-//! (`NETLINK_SOCK_DIAG`, the kernel's `linux/inet_diag.h`). Its cost does not depend on the number
-//! of sockets. The daemon's `board::peer` sends and receives.
+//! Builds Linux's query for the owner of one TCP socket by its two addresses, and reads the answer
+//! (`NETLINK_SOCK_DIAG`, the kernel's `linux/inet_diag.h`). The cost does not depend on the number
+//! of sockets. The daemon's `board::peer` sends the query and receives the answer.
 
 use core::net::{IpAddr, Ipv6Addr, SocketAddr};
 
@@ -26,10 +26,10 @@ pub enum SocketOwner {
     Failed,
 }
 
-/// Returns the request for the socket at `local` that is connected to `remote`.
+/// Returns the query for the socket at `local` that is connected to `remote`.
 ///
-/// Returns `None` if the two are of different families. A socket of IPv6 with addresses of IPv4 is
-/// found by those of IPv4.
+/// Returns `None` if the two are of different families. An IPv6 socket with IPv4 addresses is found
+/// by the IPv4 addresses.
 pub fn request(local: SocketAddr, remote: SocketAddr) -> Option<Vec<u8>> {
     const REQUEST: u16 = 1;
     const TCP: u8 = 6;
@@ -59,7 +59,7 @@ pub fn request(local: SocketAddr, remote: SocketAddr) -> Option<Vec<u8>> {
     Some(message)
 }
 
-/// Reads the kernel's answer to `request(local, remote)`.
+/// Returns the owner of the socket, by the kernel's answer to `request(local, remote)`.
 pub fn read_answer(answer: &[u8], local: SocketAddr, remote: SocketAddr) -> SocketOwner {
     read(answer, local, remote).unwrap_or(SocketOwner::Failed)
 }

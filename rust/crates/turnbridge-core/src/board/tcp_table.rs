@@ -1,11 +1,12 @@
 //! Finds the user at the other end of a TCP connection on this machine, in the system's table of
-//! sockets. The daemon's `board::peer` reads that table.
+//! sockets (Linux, macOS), and decides whether that user may use the board. The daemon's
+//! `board::peer` reads the table.
 
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use memchr::memmem;
 
-/// The system's information about the other end of a connection.
+/// The user at the other end of a connection, as far as the system reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConnectionOwner {
     User(u32),
@@ -18,8 +19,8 @@ pub enum ConnectionOwner {
 }
 
 impl ConnectionOwner {
-    /// Returns whether the owner may use the board. Root may: it can read all files anyway, and
-    /// relays such as WSL's run as root.
+    /// Returns whether the owner may use the board of `own_user`. Root may: it can read all files
+    /// anyway, and relays such as WSL's run as root. An unknown owner may, too.
     pub fn may_use_board_of(self, own_user: u32) -> bool {
         match self {
             ConnectionOwner::User(user) => user == 0 || user == own_user,

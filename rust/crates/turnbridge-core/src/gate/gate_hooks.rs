@@ -1,4 +1,5 @@
-//! Decides whether Claude Code calls the Stop gate. The gate's switches count only if it does.
+//! Decides from Claude Code's files whether a hook calls the Stop gate. If no hook does, every turn
+//! ends, and the gate's switches have no effect.
 
 use std::fmt;
 
@@ -45,7 +46,7 @@ impl GateCaller {
     }
 }
 
-/// Why no hook calls the gate, so that every turn ends.
+/// Why no hook calls the gate. Every turn ends then.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GateBypass {
     AllOff(String),
@@ -56,7 +57,7 @@ pub enum GateBypass {
 }
 
 impl GateBypass {
-    /// Returns the file that is the reason.
+    /// Returns the file that is the reason, if one is.
     pub fn file(&self) -> Option<&str> {
         match self {
             GateBypass::AllOff(file) | GateBypass::ManagedOnly(file) | GateBypass::NoGate(file) => {
@@ -68,7 +69,8 @@ impl GateBypass {
     }
 }
 
-/// Finds the hook that calls the gate: the plugin's first, beside which `--no-gate` has no effect.
+/// Returns the hook that calls the gate, or why none does. The plugin's hook precedes those in
+/// settings; beside it `--no-gate` has no effect.
 pub fn who_asks(facts: &HookFacts) -> Result<GateCaller, GateBypass> {
     if let Some(file) = &facts.all_off_in {
         return Err(GateBypass::AllOff(file.clone()));

@@ -1,9 +1,11 @@
-//! Reads the switches of the Stop gate, each from the text that contains it. `gate` combines them.
+//! Reads a switch of the Stop gate from the text that contains it: `config.toml`, `~/.cvi/config`,
+//! or a variable's value. The caller combines the switches.
 
 use crate::scan::byte_order_mark::{has_second_mark, split_mark};
 use crate::scan::json_scan::{CaptureMode, FoundValue, JsonScanner, PathStep, WantedField};
 use crate::scan::toml_scan;
 
+/// The value of a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Switch {
     On,
@@ -27,7 +29,8 @@ impl Switch {
         }
     }
 
-    /// Returns whether the switch turns the gate off: an unreadable switch holds no turn (CVI-16).
+    /// Returns whether the switch turns the gate off. An unreadable one does, so that it holds no
+    /// turn (CVI-16).
     pub const fn closes_gate(self) -> bool {
         matches!(self, Switch::Off | Switch::Missing | Switch::Invalid)
     }
@@ -43,7 +46,7 @@ impl Switch {
     }
 }
 
-/// Reads `[gate] KEY` in the text of `config.toml`.
+/// Returns the switch `[gate] KEY` in the text of `config.toml`.
 pub fn config_switch(config: &[u8], key: &str) -> Switch {
     let Ok(text) = std::str::from_utf8(config) else { return Switch::Invalid };
     match toml_scan::find(text, &["gate", key]) {
@@ -58,8 +61,9 @@ const CVI_ENABLED: &str = "cvi_enabled";
 const CVI_FIELDS: &[WantedField] =
     &[WantedField { path: &[PathStep::Key(CVI_ENABLED)], keep: CaptureMode::Scalar(64) }];
 
-/// Reads `CVI_ENABLED` in `~/.cvi/config`: lines of KEY=VALUE, or JSON, in any case (X17). As with
-/// `jq -e '.CVI_ENABLED'`, a file without a value for it does not leave the gate on (X43).
+/// Returns the switch `CVI_ENABLED` in the text of `~/.cvi/config`: lines of KEY=VALUE, or JSON, in
+/// any case (X17). As with `jq -e '.CVI_ENABLED'`, a file without a value for it does not leave the
+/// gate on (X43).
 pub fn cvi_switch(config: &[u8]) -> Switch {
     let text = String::from_utf8_lossy(config).to_ascii_lowercase();
     if has_second_mark(&text) {

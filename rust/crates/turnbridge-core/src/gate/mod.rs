@@ -1,9 +1,9 @@
-//! Decides whether a turn may end: the seven rules of the Stop gate.
+//! Decides whether a turn may end, by the ordered rules of the Stop gate, and builds the gate's
+//! messages.
 //!
-//! A turn may end when the agent has spoken its summary. The rules are ordered, and the facts for a
-//! rule are looked up only when no earlier rule has decided: with the sandbox on, no other file is
-//! read (CVI-13, CVI-15). Every rule but the last lets the turn end, so that missing facts never
-//! lock the user out.
+//! Only the last rule holds a turn: if no speech was attempted in it. Every earlier rule lets the
+//! turn end, so that missing facts never lock the user out. The facts for a rule are looked up only
+//! when no earlier rule has decided: with the sandbox on, no other file is read (CVI-13, CVI-15).
 
 pub mod gate_hooks;
 pub mod gate_switches;
@@ -12,13 +12,15 @@ pub mod turn_speech;
 
 use crate::gate::speak::SpeakOutcome;
 
-/// The first line for the model (CVI-18). Never translated (X37).
+/// The first line of the reminder for the model (CVI-18). Never translated (X37).
 pub const NOT_SPOKEN: &str = "CVI check failed: /cvi:speak not called";
-/// The note for the user (CVI-20). It contains no character that JSON escapes.
+/// The note for the user when the sandbox is on (CVI-20). It contains no character that JSON
+/// escapes.
 pub const SANDBOX_NOTE: &str = "ℹ️  CVI is disabled in sandbox mode";
-/// The log line (CVI-19).
+/// The log line when the sandbox is on (CVI-19).
 pub const SANDBOX_LOG: &str = "Sandbox enabled, skipping CVI check";
 
+/// A rule of the gate. All but `NotSpoken` let the turn end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rule {
     Sandbox,
@@ -48,7 +50,7 @@ impl Rule {
     }
 }
 
-/// The rule that applied, and the file or fact that made it apply.
+/// The rule that decided, and the file or fact that made it apply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
     pub rule: Rule,
@@ -66,20 +68,22 @@ pub struct StopFacts {
     pub is_headless: bool,
 }
 
-/// The facts that need a lookup, each at most once.
+/// The facts that need a lookup. `decide_stop` asks for each at most once, and only if no earlier
+/// rule applies.
 pub trait GateInputs {
-    /// Returns the file that turns Claude's sandbox on.
+    /// Returns the file that turns Claude's sandbox on, if it is on.
     fn sandbox(&mut self) -> Option<String>;
-    /// Returns the switch that turns the gate off.
+    /// Returns the switch that turns the gate off, if one does.
     fn switched_off(&mut self) -> Option<String>;
     /// Returns whether the gate has already held this turn, in case Claude does not report it.
     fn is_reminded(&mut self) -> bool;
     /// Returns `[gate] headless`: whether `claude -p` must speak too.
     fn wants_headless(&mut self) -> bool;
-    /// Returns the outcome of speech in this turn.
+    /// Returns the outcome of speech in this turn, or `None` if there was no attempt.
     fn speech(&mut self) -> Option<SpeakOutcome>;
 }
 
+/// Returns the first rule that applies to a Stop.
 pub fn decide_stop(stop: StopFacts, look: &mut impl GateInputs) -> Decision {
     let decide = |rule, because: &str| Decision { rule, because: because.to_owned() };
     if let Some(file) = look.sandbox() {

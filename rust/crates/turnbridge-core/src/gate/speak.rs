@@ -1,8 +1,10 @@
-//! Recognises the calls by which an agent speaks its summary: `/cvi:speak` and Turnbridge's speak,
-//! typed, through the Skill tool, or as an MCP tool. The Stop gate judges them.
+//! Recognises the calls by which a turn's summary is spoken: `/cvi:speak` and Turnbridge's speak,
+//! as a typed command, through the Skill tool, or as an MCP tool. The Stop gate uses their
+//! outcomes.
 
 use crate::timestamp::Timestamp;
 
+/// A call that speaks, in the turn `prompt_id`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpeakCall {
     pub at: Timestamp,
@@ -10,6 +12,7 @@ pub struct SpeakCall {
     pub outcome: SpeakOutcome,
 }
 
+/// The result of a call that speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpeakOutcome {
     Spoken,
@@ -95,7 +98,7 @@ pub fn is_own_plugin_key(key: &str) -> bool {
     name.trim().eq_ignore_ascii_case(OWN_PLUGIN)
 }
 
-/// Returns whether a prompt is the typed command: `/cvi:speak All done.`
+/// Returns whether the user typed the command that speaks: `/cvi:speak All done.`
 pub fn is_speak_prompt(prompt: &str) -> bool {
     let command = prompt.split_whitespace().next().unwrap_or_default();
     command.starts_with('/') && is_speak_skill(command)

@@ -1,5 +1,5 @@
-//! Notices: reports about a turn, the channels that want them, and when a failed delivery is
-//! retried. Their form in Slack is in `slack`.
+//! Contains notices: reports about a turn or about Turnbridge itself, the channels that receive
+//! them, their retries, and the routes that lead replies back. Their form in Slack is in `slack`.
 
 pub mod notice;
 pub mod notice_switches;

@@ -1,11 +1,12 @@
-//! The notice: a report about a turn or about Turnbridge itself.
+//! Defines the notice, a report to the user about a turn or about Turnbridge itself, and the ids by
+//! which notices are deduplicated.
 
 use crate::ids::{Agent, ChannelName, NamedSession, is_safe_component, is_uuid};
 use crate::session::event::{Event, EventKind};
 use crate::session::turn_record::TurnRecord;
 use crate::timestamp::Timestamp;
 
-/// A report to the user, with the channels that receive it.
+/// A report to the user, and the channels that receive it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
     /// The same for the same event, from whichever source.
@@ -50,6 +51,7 @@ pub struct ThreadPlace {
     pub after_ts: String,
 }
 
+/// The subject of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoticeKind {
     /// A turn has ended.
@@ -58,7 +60,8 @@ pub enum NoticeKind {
     Failed,
     /// A dialog is open for the user.
     Waiting,
-    /// A message of Turnbridge itself in a thread: a reply was received, a run has failed.
+    /// A message of Turnbridge itself in a thread, such as the receipt of a reply, or the failure
+    /// of a run.
     Word,
     /// A report could not be processed, for a reason that the user can fix (X28).
     Problem,
@@ -105,11 +108,12 @@ impl Notice {
         }
     }
 
+    /// Returns a notice of a finished turn, without texts.
     pub fn turn(id: String, session: impl Into<NamedSession>, now: Timestamp) -> Notice {
         Notice::new(NoticeKind::Turn, id, session.into(), now)
     }
 
-    /// Builds a notice of a failed turn. `error` is the kind of API error.
+    /// Returns a notice of a failed turn. `error` is the kind of API error.
     pub fn failed(
         id: String,
         session: impl Into<NamedSession>,
@@ -120,7 +124,7 @@ impl Notice {
         Notice { subject: Some(error), ..notice }
     }
 
-    /// Builds a notice of an open dialog. `tool` is the one that it is about, if known.
+    /// Returns a notice of an open dialog. `tool` is the tool that it is about, if known.
     pub fn waiting(
         id: String,
         session: impl Into<NamedSession>,
@@ -131,7 +135,7 @@ impl Notice {
         Notice { subject: tool, ..notice }
     }
 
-    /// Builds a message in a thread. `session` is the thread's; empty if not known.
+    /// Returns a message in a thread. `session` is the thread's; empty if not known.
     pub fn word(
         id: String,
         session: NamedSession,
@@ -143,7 +147,8 @@ impl Notice {
         Notice { answers: vec![text], destinations: vec![to], ..notice }
     }
 
-    /// Builds a notice of a problem: one per cause and day (X28).
+    /// Returns the notice of a problem. Its id is the same for one cause on one day, so that it is
+    /// sent once (X28).
     pub fn problem(cause: Cause, now: Timestamp) -> Notice {
         let day = now.to_string();
         let day = day.split('T').next().unwrap_or_default();
@@ -153,6 +158,7 @@ impl Notice {
         Notice { subject: Some(cause.as_str().to_owned()), ..notice }
     }
 
+    /// Returns the notice of a finished or failed turn, with the texts of its record.
     pub fn of_turn(id: String, record: &TurnRecord, transcript_path: Option<String>) -> Notice {
         let answers = record.earlier_answers.iter().chain(&record.answer).cloned();
         Notice {
@@ -183,7 +189,7 @@ impl Notice {
         on?.thread.as_ref()
     }
 
-    /// Returns a copy for all of these channels.
+    /// Returns a copy that is sent to these channels, and begins a new thread on each.
     pub fn sent_to(&self, channels: Vec<ChannelName>) -> Notice {
         let destinations = channels.into_iter().map(Destination::on).collect();
         Notice { destinations, ..self.clone() }
@@ -207,7 +213,8 @@ pub fn notice_id(event: &Event, payload: u64) -> String {
     codex_event_id(event).unwrap_or_else(|| format!("{}-{payload:016x}", event.session.agent))
 }
 
-/// Returns the id that needs no payload: of a finished turn that has a name, as Codex's have.
+/// Returns the id of the notice of a finished turn that has a name, as Codex's turns have. Returns
+/// `None` for other events, whose notice needs the payload's hash.
 pub fn codex_event_id(event: &Event) -> Option<String> {
     let ends_turn =
         matches!(event.kind, EventKind::TurnEnded { .. } | EventKind::TurnFailed { .. });

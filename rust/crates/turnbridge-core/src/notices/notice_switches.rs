@@ -1,5 +1,5 @@
-//! Reads which notices the user wants, as far as the hooks need it. Delivery reads the whole
-//! config.
+//! Reads from the text of `config.toml` which notices the user wants, as far as the hooks need it.
+//! Delivery reads the whole config.
 
 use crate::ids::ChannelName;
 use crate::scan::toml_scan::{TomlValue, find};
@@ -28,7 +28,8 @@ fn wants_slack(config: &[u8]) -> bool {
     }
 }
 
-/// Reads `[notify] waiting`: a notice also when an agent waits for an answer.
+/// Returns whether `[notify] waiting` is on: a notice is also sent when an agent waits for an
+/// answer.
 pub fn wants_waiting(config: &[u8]) -> bool {
     let text = std::str::from_utf8(config).unwrap_or_default();
     find(text, &["notify", "waiting"]) == Ok(Some(TomlValue::Bare("true")))

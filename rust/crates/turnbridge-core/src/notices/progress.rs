@@ -1,7 +1,9 @@
-//! The progress of a notice on one channel: replaced before and after every call.
+//! Defines the progress of a notice's delivery on one channel. The file with it is replaced before
+//! and after every call.
 
 use crate::timestamp::Timestamp;
 
+/// The progress of a notice's delivery on one channel.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct NoticeProgress {
     /// The messages as sent, fixed at the first attempt: another version of Turnbridge may split a
@@ -41,7 +43,7 @@ pub struct NoticeMessage {
 }
 
 impl NoticeProgress {
-    /// Makes the notice due immediately, with the retry time of a new one, at the user's request.
+    /// Makes the notice due immediately and resets its pauses, at the user's request.
     pub fn retry_now(&mut self) {
         self.held = false;
         self.next_attempt_at = None;

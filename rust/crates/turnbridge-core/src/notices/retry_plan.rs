@@ -1,22 +1,25 @@
-//! Decides when the delivery of a notice is retried, and when it is given up. Pure.
+//! Decides when the delivery of a notice is retried, and when the notice is held for the user
+//! instead.
 //!
-//! The number of attempts and the pauses between them count, never the notice's age: a machine that
-//! was off for a week has attempted no delivery. Clocks jump, so no time in a file can delay a
-//! notice for longer than the longest pause.
+//! Only the number of attempts and the pauses between them count, never the notice's age: a machine
+//! that was off for a week has attempted no delivery. Clocks jump, so a time in a file that is more
+//! than an hour ahead, the longest possible pause, is ignored.
 
 use std::time::Duration;
 
 use crate::notices::progress::NoticeProgress;
 use crate::timestamp::Timestamp;
 
-/// The limit of all pauses between failed attempts; then the notice is held for the user.
+/// The limit of the sum of all pauses between failed attempts; then the notice is held for the
+/// user.
 pub const GIVEN_UP_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
 const FIRST_PAUSE: Duration = Duration::from_secs(10);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30 * 60);
 /// The limit of `Retry-After`. Slack's are seconds.
 const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(60 * 60);
 
-/// Records an attempt that failed at `now` for a reason that may go away by itself.
+/// Records an attempt that failed at `now` for a reason that may go away by itself, and plans the
+/// next one.
 pub fn postpone(progress: &mut NoticeProgress, now: Timestamp, retry_after: Option<Duration>) {
     // The pause before this attempt has passed. Time for which the machine slept does not count.
     progress.waited_seconds = progress.waited_seconds.saturating_add(progress.pause_seconds);

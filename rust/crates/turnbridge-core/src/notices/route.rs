@@ -1,8 +1,10 @@
-//! The route: which session a Slack thread belongs to.
+//! Defines the route of a Slack thread: the session, and the machine, that a reply in the thread is
+//! for.
 
 use crate::ids::NamedSession;
 use crate::timestamp::Timestamp;
 
+/// The session that a reply in a Slack thread is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route {
     /// `None` if the stored text is no time.
@@ -34,6 +36,7 @@ impl Route {
         }
     }
 
+    /// Returns whether it is the route of this thread.
     pub fn is_of(&self, channel: &str, thread_ts: &str) -> bool {
         self.channel == channel && self.thread_ts == thread_ts
     }

@@ -1,4 +1,4 @@
-//! The file format of a line of `routes.jsonl` (SLV-22).
+//! Reads and writes a line of `routes.jsonl` (SLV-22).
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,5 @@
-//! Replies: a message of the user to an agent, the plan of its next step, and the result of its
-//! run. `slack` decides whether a Slack message is a reply at all.
+//! Contains replies: messages of the user to an agent, the plan of their next steps, and the
+//! results of their runs. `slack` decides whether a Slack message is a reply.
 
 pub mod holder;
 pub mod reply;

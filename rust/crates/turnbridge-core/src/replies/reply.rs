@@ -1,4 +1,5 @@
-//! A reply to an agent: its text, and its session.
+//! Defines a reply: a message of the user to the agent of one session, from Slack or from the
+//! board.
 
 use crate::ids::{ChannelName, NamedSession, SessionKey, is_safe_component};
 use crate::notices::route::Route;
@@ -6,6 +7,7 @@ use crate::slack::slack_ts::SlackTs;
 use crate::slack::thread_marks::ThreadKey;
 use crate::timestamp::Timestamp;
 
+/// A message of the user to the agent of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
     /// Also the name of its files. A message from Slack has the same id however often it arrives.
@@ -33,6 +35,7 @@ pub struct ReplyTo {
     pub cwd: Option<String>,
 }
 
+/// Where the user wrote the reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReplySource {
     Channel(ChannelName),
@@ -62,7 +65,7 @@ impl ReplySource {
 }
 
 impl Reply {
-    /// Builds a reply from a decoded message in a Slack thread. `addressed` sets its session.
+    /// Returns the reply in a decoded message of a Slack thread. `addressed` sets its session.
     pub fn from_slack(thread: ThreadKey, ts: String, user: String, text: String) -> Reply {
         Reply {
             id: slack_reply_id(&thread.channel, &ts),
@@ -78,8 +81,8 @@ impl Reply {
         }
     }
 
-    /// Sets the session of the route and the arrival time `now`. `route` is `None` if the thread is
-    /// not known: then the user receives a message (SLV-85), and no agent runs.
+    /// Returns the reply with the session of `route` and the arrival time `now`. `route` is `None`
+    /// if the thread is not known: then the user receives a message (SLV-85), and no agent runs.
     pub fn addressed(self, route: Option<&Route>, now: Timestamp) -> Reply {
         Reply {
             received_at: Some(now),
@@ -89,7 +92,7 @@ impl Reply {
         }
     }
 
-    /// Builds a reply from the board. `id` is the page's UUID, which deduplicates a reply sent
+    /// Returns a reply from the board. `id` is the page's UUID, which deduplicates a reply sent
     /// twice.
     pub fn from_board(id: String, text: String, session: ReplyTo, now: Timestamp) -> Reply {
         let micros = now.as_micros().max(0);
@@ -107,12 +110,14 @@ impl Reply {
         }
     }
 
-    /// Returns when it was written, by Slack's clock. Returns `None` if it is not from Slack.
+    /// Returns when the reply was written, by Slack's clock. Returns `None` if it is not from
+    /// Slack.
     pub fn written(&self) -> Option<SlackTs> {
         (self.source == ReplySource::SLACK).then(|| SlackTs::parse(&self.ts)).flatten()
     }
 
-    /// Returns its session. Returns `None` if it names none, or one that cannot be resumed.
+    /// Returns the reply's session. Returns `None` if the reply names none, or one that cannot be
+    /// resumed.
     pub fn session(&self) -> Option<&SessionKey> {
         self.to.resumable()
     }

@@ -1,11 +1,13 @@
-//! The texts that a thread receives about a reply, with the reason of its run's end.
+//! Builds the text of a message that a thread receives about a reply, with the reason if its run
+//! has failed or was interrupted.
 
 use crate::ids::Agent;
 use crate::replies::run_result::{Reason, RunResult};
 use crate::replies::thread_message::ThreadMessage;
 use crate::text::texts::{Language, failure_reason, with_reason};
 
-/// Returns the text. `agent` is the reply's, `end` is the result of its run; both if known.
+/// Returns the text of a message. `agent` is the reply's, `end` is the result of its run; both if
+/// known.
 pub fn text_of(
     message: ThreadMessage,
     agent: Option<Agent>,

@@ -1,5 +1,5 @@
-//! The file formats of a reply: its text (`inbox/<id>.json`), its processes (`<id>.run`,
-//! `<id>.agent`), its result (`<id>.result`), and Slack's report of one.
+//! Reads and writes the files of a reply: its text (`inbox/<id>.json`), its processes (`<id>.run`,
+//! `<id>.agent`) and its result (`<id>.result`). It also parses a message as Slack reports it.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -115,7 +115,7 @@ pub fn write_reply(reply: &Reply) -> Vec<u8> {
     })
 }
 
-/// Reads a process. Returns `None` if the bytes are not whole.
+/// Reads a process. Returns `None` if the bytes are not whole, or contain an unknown word.
 pub fn read_holder(bytes: &[u8]) -> Option<Holder> {
     let file: HolderFile = serde_json::from_slice(bytes).ok()?;
     let HolderFile { pid, start, at, boot, way } = file;
@@ -186,8 +186,8 @@ pub struct Reported {
     pub text: Option<String>,
 }
 
-/// `heard/<id>.json`: an event that could not be judged on arrival. It is written before its ack,
-/// and removed when it is in the inbox or is dropped.
+/// The file format of `heard/<id>.json`: an event that could not be judged on arrival. It is
+/// written before its acknowledgement, and removed when the reply is in the inbox or is dropped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnjudgedEvent {
     pub version: u32,

@@ -1,13 +1,16 @@
-//! Judges a run whose end was not observed: its runner or its agent was killed. The evidence is the
-//! acknowledgement of the agent's hooks, the record of the turn, and the agent's transcript or
-//! rollout. That the agent has seen a prompt does not show how its turn ended.
+//! Decides the result of a reply's run if its process did not report it: the runner or the agent
+//! was killed, another Codex has taken the reply, or the agent has failed.
+//!
+//! The evidence is the acknowledgement of the agent's hooks, the record of the turn, and the
+//! agent's transcript or rollout. That the agent has seen a prompt does not show how its turn
+//! ended.
 
 use crate::replies::holder::StartedProgram;
 use crate::replies::run_result::{Reason, RunOutcome, RunResult};
 use crate::replies::turn_trace::{TurnEnd, TurnTrace};
 use crate::timestamp::Timestamp;
 
-/// The evidence that a run has left.
+/// The traces of a run, from which its result is decided.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Evidence {
     /// The process that the runner started. `None`: no process; it may have typed into a terminal.
@@ -44,7 +47,7 @@ impl Evidence {
     }
 }
 
-/// Judges a run whose processes have all ended. `now` is when that was observed.
+/// Returns the result of a run whose processes have all ended. `now` is when that was observed.
 pub fn judge(evidence: &Evidence, now: Timestamp) -> RunResult {
     match evidence.way {
         // The hooks of an agent that Turnbridge did not start do not know the reply.
@@ -59,7 +62,8 @@ fn handed_over(evidence: &Evidence) -> RunOutcome {
     if evidence.has_reached_agent() { RunOutcome::HandedOver } else { RunOutcome::Uncertain }
 }
 
-/// Judges a reply that `codex queue` has taken: it begins only with its record in the rollout.
+/// Returns the outcome of a reply that `codex queue` has taken: it begins only with its record in
+/// the rollout.
 pub fn queued(evidence: &Evidence) -> RunOutcome {
     let is_taken = evidence.printed.starts_with("Queued message");
     match handed_over(evidence) {
@@ -70,8 +74,8 @@ pub fn queued(evidence: &Evidence) -> RunOutcome {
     }
 }
 
-/// What became of a reply that had not begun when its result was written, by the turn that the queue has
-/// started for it since. Returns `None` if there is none.
+/// Returns the present outcome of a reply that had not begun when its result was written, by the
+/// turn that the queue has started for it since. Returns `None` if there is no such turn.
 pub const fn begun_later(trace: TurnTrace) -> Option<RunOutcome> {
     match trace {
         TurnTrace::Absent => None,
@@ -95,8 +99,8 @@ fn of_agent(evidence: &Evidence, now: Timestamp) -> RunResult {
     }
 }
 
-/// Judges a run whose agent was ended by a signal, or has failed, while its runner lived on:
-/// `result` is the result by its exit status.
+/// Returns the result of a run whose agent has failed or was ended by a signal, while its runner
+/// lived on. `result` is the result by the agent's exit status.
 pub fn judge_failure(evidence: &Evidence, result: RunResult) -> RunResult {
     let is_cut_off = result.reason == Some(Reason::Signal) && evidence.has_reached_agent();
     match evidence.end() {

@@ -1,4 +1,4 @@
-//! The result of a reply's run.
+//! Defines the result of a reply's run: its outcome, and the reason of a failure.
 
 use crate::timestamp::Timestamp;
 

@@ -1,4 +1,4 @@
-//! How far a reply has come, in one word, which is the same wherever it is shown.
+//! Returns the state of a reply as one word, the same for the board and for `turnbridge watch`.
 
 use crate::agents::resume;
 use crate::replies::reply::Reply;
@@ -6,7 +6,8 @@ use crate::replies::reply_plan::{PendingReply, ReplyProgress, is_stop};
 use crate::replies::run_result::{RunOutcome, RunResult};
 use crate::replies::thread_message::ThreadMessage;
 
-/// Of one that is not finished: `received`, why it waits, `running`, or what came of it.
+/// Returns the state of a reply that is not finished: `received`, why it waits, `running`, or its
+/// outcome.
 pub fn of_pending(pending: &PendingReply) -> &'static str {
     match &pending.progress {
         ReplyProgress::Ended(result) => of_finished(&pending.reply, Some(result)),
@@ -28,7 +29,8 @@ const fn says_why_it_waits(message: ThreadMessage) -> bool {
     )
 }
 
-/// One without a result was no prompt, or is of 0.1, which wrote none for a run whose runner was killed.
+/// Returns the state of a finished reply. Without a result it was no prompt, or its runner was
+/// killed in version 0.1, which wrote no result then.
 pub fn of_finished(reply: &Reply, result: Option<&RunResult>) -> &'static str {
     let is_refused =
         || reply.session().is_some_and(|key| resume::is_refused(key.agent, &reply.text));

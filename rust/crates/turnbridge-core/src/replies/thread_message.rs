@@ -1,5 +1,5 @@
-//! The messages that a thread receives about a reply: one list, with the name in files and the
-//! sentence in both languages. The Japanese ones of SLV-84 to 86 are fixed to the letter.
+//! Lists the messages that a thread receives about a reply, each with its name in files and its
+//! sentence in both languages. The Japanese sentences of SLV-84 to 86 are fixed to the letter.
 
 use crate::agents::codex::rollout_tail::QueueObstacle;
 use crate::text::spoken_text::Language;
@@ -116,6 +116,7 @@ impl ThreadMessage {
         ThreadMessage::ALL.iter().copied().find(|message| message.as_str() == name)
     }
 
+    /// Returns the message for a reply that waits because of the obstacle.
     pub const fn of_obstacle(obstacle: QueueObstacle) -> ThreadMessage {
         match obstacle {
             QueueObstacle::Exec => ThreadMessage::BehindExec,
@@ -163,7 +164,8 @@ mod tests {
         assert_eq!(all_but(ThreadMessage::is_fixed_text), "output");
     }
 
-    /// Codex 0.169: quitting the terminal after Esc, and opening the thread again, does not begin it.
+    /// Codex 0.169: quitting the terminal after Esc, and opening the thread again, does not begin the
+    /// reply.
     #[test]
     fn a_queued_reply_is_promised_at_the_opening_of_its_thread_only_without_an_interruption() {
         for (language, interrupted, reopened, otherwise) in [

@@ -1,5 +1,5 @@
-//! Readers of JSON and TOML that know the positions of values in a text, and planned changes of
-//! such a text. Other code interprets the text.
+//! Contains readers of JSON and TOML texts that read only a part, or keep positions, and the
+//! splices that change such a text. Other code interprets the values.
 
 pub mod byte_order_mark;
 pub mod json_scan;

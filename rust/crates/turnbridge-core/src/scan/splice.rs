@@ -1,8 +1,9 @@
-//! A planned change of a text: a range of bytes, and its replacement. Text outside all splices
-//! stays unchanged, byte for byte.
+//! Defines a planned change of a text: a range of bytes, and its replacement. Text outside all
+//! splices stays unchanged, byte for byte.
 
 use std::ops::Range;
 
+/// A range of bytes, and the text that replaces it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Splice {
     pub range: Range<usize>,

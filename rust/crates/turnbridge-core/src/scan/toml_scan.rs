@@ -1,15 +1,16 @@
 //! Reads single values from a TOML text, and skips the rest.
 //!
-//! The hooks need two switches of `config.toml`; a whole TOML parser would double their size. This
-//! one knows the outline of the grammar: tables, dotted and quoted keys, inline tables, every kind
-//! of string. It does not validate skipped values: `turnbridge` itself reads the file with a full
-//! parser and reports errors.
+//! The hooks need only a few values of `config.toml`; a whole TOML parser would double their size.
+//! This one knows the outline of the grammar: tables, dotted and quoted keys, inline tables, every
+//! kind of string. It does not validate skipped values: `turnbridge` itself reads the file with a
+//! full parser and reports errors.
 
 use crate::scan::byte_order_mark::split_mark;
 
 /// A value that is no string and no container, unchanged: `true`, `42`.
 pub type Bare<'a> = &'a str;
 
+/// A value in a TOML text. Strings and containers are `Other`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TomlValue<'a> {
     Bare(Bare<'a>),
@@ -19,7 +20,8 @@ pub enum TomlValue<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotToml;
 
-/// Returns the value at `wanted`, a path of keys, in any notation of its tables.
+/// Returns the value at `wanted`, a path of keys, in any notation of its tables. Returns `None` if
+/// there is none.
 pub fn find<'a>(text: &'a str, wanted: &[&str]) -> Result<Option<TomlValue<'a>>, NotToml> {
     let text = split_mark(text).1;
     let mut scan = TomlScan { rest: text, wanted, found: None };

@@ -1,4 +1,4 @@
-//! Checks whether a text that arrives in chunks is UTF-8, for any cuts.
+//! Checks whether a text that arrives in chunks is UTF-8, even if a chunk ends inside a character.
 
 #[derive(Debug, Default)]
 pub struct Utf8Check {
@@ -29,6 +29,7 @@ impl Utf8Check {
         }
     }
 
+    /// Returns whether the chunks so far are whole UTF-8 text.
     pub fn is_utf8(&self) -> bool {
         !self.is_broken && self.pending.is_empty()
     }

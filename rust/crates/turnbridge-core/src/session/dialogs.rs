@@ -1,10 +1,11 @@
-//! Tracks the dialogs open for the user: the part of the state table that sets `waiting_user`.
+//! Tracks the dialogs that are open for the user: the part of the state table that sets
+//! `waiting_user`.
 //!
-//! Claude runs read-only tools in parallel: while the dialog of one is open, others begin and end,
-//! also tools of the same name. Sub-agents have their own dialogs. Both were seen with Claude Code
-//! 2.1.197. So a dialog is tied to its call, and only events of that call close it.
-//! PermissionRequest does not name its call; tool and input find it among the calls that have
-//! begun. A dialog whose call is unknown is closed by the agent's next tool event.
+//! A dialog belongs to a tool call, and only events of that call close it. Claude runs read-only
+//! tools in parallel, so other calls begin and end while a dialog is open, also of the same tool;
+//! sub-agents have their own dialogs. Both were seen with Claude Code 2.1.197. PermissionRequest
+//! does not name its call: tool and input find it among the open calls. The agent's next tool event
+//! closes a dialog whose call is unknown.
 
 use std::time::Duration;
 
@@ -19,6 +20,7 @@ const NOTIFICATION_DELAY: Duration = Duration::from_millis(5_500);
 /// The limit of stored calls. No model has been seen to start more in parallel.
 const MAX_CALLS: usize = 64;
 
+/// Opens and closes dialogs and tool calls of the run by an event.
 pub(crate) fn track_dialogs(run: &mut Run, event: &Event, order: EventOrder) {
     let agent = event.agent_id.as_deref();
     match (&event.kind, order) {

@@ -1,33 +1,38 @@
-//! Deduplicates an event that is registered twice.
+//! Detects the second report of an event that two registrations report.
 //!
 //! With both the plugin and settings.json installed, Claude runs both hooks for every event, in
 //! parallel, with byte-identical input. Each call stores (payload hash, origin) here. A payload
-//! that is already stored with the *other* origin is the same event, and the pair is removed. The
-//! same payload twice from one origin is two events.
+//! that is already stored with the *other* origin is the same event, and the stored entry is
+//! removed. The same payload twice from one origin is two events.
 
 use std::collections::VecDeque;
 
 /// The limit of stored entries. Twins arrive within some 30 ms, so 64 is far more than are open.
 pub const RING: usize = 64;
 
+/// The entry of one hook call for an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SeenEvent {
     pub payload: u64,
     pub origin: String,
 }
 
+/// The stored entries, oldest first.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SeenEvents(VecDeque<SeenEvent>);
 
+/// Whether an event is reported for the first time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Occurrence {
     /// This call processes the event.
     First,
-    /// The other registration has processed the event.
+    /// The other registration processes the event, or has processed it.
     Duplicate,
 }
 
 impl SeenEvents {
+    /// Returns `First` and stores the call's entry, or returns `Duplicate` and removes the entry of
+    /// the other registration for the same event.
     pub fn note(&mut self, claim: SeenEvent) -> Occurrence {
         let twin = self
             .0

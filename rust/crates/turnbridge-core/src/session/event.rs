@@ -1,5 +1,5 @@
-//! The events of a session, from every source: a Claude hook, a Codex rollout line, or an observer
-//! of the process. One `Event` type, so that there is one state table.
+//! Defines the events of a session. One type serves every source, so that there is one state table:
+//! a hook, a line of a Codex rollout, or an observer of the process or its pane.
 
 use crate::gate::speak::SpeakCall;
 use crate::ids::SessionKey;
@@ -21,6 +21,7 @@ impl ProcessKey {
     pub const UNKNOWN: ProcessKey = ProcessKey { pid: 0, start: 0 };
 }
 
+/// A change that was observed in a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
     pub session: SessionKey,
@@ -46,6 +47,7 @@ pub struct EventFacts {
     pub model: Option<String>,
 }
 
+/// The meaning of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EventKind {
     SessionStarted {
@@ -142,12 +144,14 @@ pub struct ToolCall {
     pub input: u64,
 }
 
+/// Whether a session's start is a new one, or follows a compaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionSource {
     Fresh,
     Compact,
 }
 
+/// The kind of Claude's notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotificationKind {
     /// `permission_prompt`, `elicitation_dialog` etc.: a dialog has been open for six seconds.

@@ -1,8 +1,8 @@
-//! A session: one conversation of an agent, with the processes (runs) that carry it. `advance`
-//! changes it; `session_wire` stores it.
+//! Defines a session: one conversation of an agent, with the processes (runs) that carry it.
+//! `advance` changes it; `session_wire` stores it.
 //!
-//! State belongs to a run. A `claude -r ID -p` beside an open TUI is a second run of the same
-//! session; when it ends, the session has the TUI's state again.
+//! State belongs to a run. A `claude -r ID -p` beside an open terminal interface is a second run of
+//! the same session; when it ends, the session has the state of the first run again.
 
 pub mod advance;
 pub mod dialogs;
@@ -86,6 +86,7 @@ impl Detail {
     }
 }
 
+/// A conversation of an agent, with its runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
     pub key: SessionKey,
@@ -141,6 +142,7 @@ pub struct Wait {
     pub opened_at: Timestamp,
 }
 
+/// A tool call that has begun and not ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenCall {
     pub id: String,
@@ -167,6 +169,7 @@ impl Run {
     }
 }
 
+/// The current or last turn of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Turn {
     pub prompt_id: Option<String>,
@@ -191,6 +194,7 @@ pub struct Addition {
 }
 
 impl Turn {
+    /// Returns whether the agent has not received all additions.
     pub fn has_unread(&self) -> bool {
         self.additions.iter().any(|addition| !addition.is_read)
     }
@@ -230,6 +234,7 @@ pub struct Prompt {
 pub const PROMPT_HEAD: usize = 2_048;
 
 impl Prompt {
+    /// Returns the prompt, cut at the limit.
     pub fn head_of(text: &str) -> Prompt {
         let end = text.floor_char_boundary(PROMPT_HEAD);
         Prompt { text: text[..end].to_owned(), whole: end == text.len() }
@@ -272,6 +277,7 @@ impl RunEnvironment {
     }
 }
 
+/// Turnbridge's plugin in the environment of a hook.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Plugin {
     pub root: String,
@@ -281,6 +287,7 @@ pub struct Plugin {
     pub gate: Option<String>,
 }
 
+/// The end of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionEnd {
     pub at: Timestamp,

@@ -1,4 +1,4 @@
-//! The file format of a pending turn in `pending/`.
+//! Reads and writes the file of a pending turn in `pending/`.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,5 @@
-//! The record of a finished turn: the source of all views and messages with an agent's answer.
+//! Defines the record of a finished turn, and builds it from the session and the event that ends
+//! the turn. Notices and views of a turn's answer are made from it.
 
 use crate::ids::SessionKey;
 use crate::session::advance::{is_addition, is_other_turn};
@@ -6,6 +7,7 @@ use crate::session::event::{Event, EventKind};
 use crate::session::{Detail, Session, Turn};
 use crate::timestamp::Timestamp;
 
+/// A finished turn, with its texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TurnRecord {
     pub session: SessionKey,
@@ -96,15 +98,15 @@ impl RecordedDetail {
     }
 }
 
-/// The texts that the session file has no room for: the whole prompt, of which it may hold only the
-/// beginning, and the answer of a Stop that the gate blocked.
+/// The texts of a turn that are stored outside the session file: the whole prompt, of which the
+/// session file may hold only the beginning, and the answer of a Stop that the gate blocked.
 #[derive(Debug, Clone, Default)]
 pub struct FullTexts {
     pub prompt: Option<String>,
     pub earlier_answer: Option<String>,
 }
 
-/// Returns the record that `event` makes, if it ended a turn.
+/// Returns the record of the turn that `event` ends, or `None` if it ends none.
 pub fn finished_turn(session: &Session, event: &Event, kept: FullTexts) -> Option<TurnRecord> {
     if event.agent_id.is_some() {
         return None;
@@ -132,8 +134,8 @@ pub fn finished_turn(session: &Session, event: &Event, kept: FullTexts) -> Optio
     })
 }
 
-/// Returns the record of a turn that the gate had held and that `event` shows to have no end: the
-/// user stopped it, the process has ended, or another turn ends. The record keeps its answer.
+/// Returns the record of a turn that the gate had held, if `event` shows that it will have no end:
+/// the next prompt came, the run has ended, or another turn ends. The record keeps the held answer.
 /// `session` is the state before the event.
 pub fn abandoned_turn(session: &Session, event: &Event, kept: FullTexts) -> Option<TurnRecord> {
     let run = session.run(event.process)?;

@@ -1,4 +1,4 @@
-//! The file format of a finished turn's record: one JSON line in `turns/<tool>-<id>.jsonl`.
+//! Reads and writes the record of a finished turn: one JSON line in `turns/<tool>-<id>.jsonl`.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,5 @@
-//! The format of Kawaii Terminal (KT): one JSON line per event in the file that the terminal names,
-//! with the session's pane.
+//! Builds the lines for Kawaii Terminal (KT): one JSON line per reported event, with the session's
+//! pane, for the file that the terminal names.
 
 use serde::Serialize;
 

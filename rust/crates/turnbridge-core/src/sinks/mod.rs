@@ -1,4 +1,4 @@
-//! The formats of the programs that show Turnbridge's states: tvine and Kawaii Terminal.
+//! Contains the formats for the programs that show Turnbridge's states: tvine and Kawaii Terminal.
 
 pub mod kawaii_wire;
 pub mod tvine_project;

@@ -1,7 +1,7 @@
-//! The folder of a project below `~/.tvine/projects` (TV-9), for agents that no host application
-//! has started.
+//! Names the folder of a project below `~/.tvine/projects` (TV-9), for agents that no host
+//! application has started.
 //!
-//! Its name is the project's path with `-` for each separator, as Claude Code names its folders.
+//! The name is the project's path with `-` for each separator, as Claude Code names its folders.
 //! With this alone `/a/b-c` and `/a-b/c` have one name (TV-30), so a path with `-` gets a hash.
 
 /// A file's name has at most 255 bytes, and the hash takes nine.

@@ -1,5 +1,5 @@
-//! The format of tvine (TV): the JSON of `status.json`, which is also sent to its socket as one
-//! line. Its three words are a projection of Turnbridge's states (X3).
+//! Builds the message for tvine (TV): the JSON of `status.json`, which is also sent to tvine's
+//! socket as one line. Its three words are a projection of Turnbridge's states (X3).
 
 use serde::Serialize;
 

@@ -1,8 +1,10 @@
-//! Shares one Slack app among machines: which machine a thread belongs to, whether the user is told
-//! about a reply in it, and how often each machine polls its own threads.
+//! Decides how several machines share one Slack app: which machine a thread belongs to, whether the
+//! user receives a message about a reply without a route, and how often each machine polls its
+//! threads.
 //!
 //! Slack sends an event to one socket of the app, chosen at random. So a machine may receive a
-//! reply for another one, and miss its own. It ignores the former, and polls for the latter.
+//! reply for another machine, which it ignores, and may miss its own replies, which it therefore
+//! polls for.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -29,7 +31,7 @@ impl ThreadParent {
     }
 }
 
-/// What to do with a reply in a thread that has no route here.
+/// The treatment of a reply in a thread that has no route here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UnroutedVerdict {
     /// The thread is this machine's: the user is told that it has no session (any more).
@@ -76,6 +78,7 @@ pub fn whose(
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Machines(BTreeMap<String, SeenMachine>);
 
+/// A machine by its messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SeenMachine {
     pub name: String,
@@ -87,6 +90,7 @@ pub struct SeenMachine {
 const LATELY: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 impl Machines {
+    /// Records a message of the machine `id`. An invalid id is ignored.
     pub fn note(&mut self, id: &str, name: Option<&str>, ts: SlackTs) {
         if !is_machine_id(id) {
             return;
@@ -101,8 +105,8 @@ impl Machines {
         }
     }
 
-    /// Removes machines that were quiet while another one posted. Only Slack's clock counts: by its
-    /// own clock, if that is ahead, a machine would believe itself alone.
+    /// Removes machines without messages in the week before the newest one. Only Slack's clock
+    /// counts: by its own clock, if that is ahead, a machine would believe itself alone.
     pub fn forget_old(&mut self) {
         let newest = self.0.values().map(|seen| seen.last).max();
         self.0.retain(|_, seen| newest.is_none_or(|newest| seen.last >= newest.minus(LATELY)));
@@ -117,7 +121,7 @@ impl Machines {
     }
 }
 
-/// The known signs of other machines.
+/// The signs of other machines that use the app.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct OtherMachines {
     /// The number of machines besides this one, by their messages.
@@ -143,11 +147,13 @@ impl OtherMachines {
         self.other_machines == 0 && self.other_listeners == 0
     }
 
-    /// Returns whether the socket receives every reply: no other machine could receive it.
+    /// Returns whether this machine's socket receives every reply, because there is no sign of
+    /// another one.
     pub fn hears_all(&self) -> bool {
         self.is_alone() && self.is_connected
     }
 
+    /// Returns the number of machines, this one included, by whichever sign shows more.
     pub fn machines(&self) -> usize {
         1 + self.other_machines.max(self.other_listeners)
     }
@@ -159,17 +165,18 @@ const SHORTEST: Duration = Duration::from_secs(3);
 /// Where a socket receives every reply, polling only detects that another machine has come.
 const RELAXED: Duration = Duration::from_secs(15);
 
-/// Returns how often the newest threads are polled.
+/// Returns the pause between two polls of the newest threads.
 pub fn look_every(company: &OtherMachines) -> Duration {
     if company.hears_all() { RELAXED } else { SHORTEST.max(share(company)) }
 }
 
-/// Returns how often this machine may call a method.
+/// Returns the pause between two calls of one method by this machine: the machines share Slack's
+/// limit.
 pub fn share(company: &OtherMachines) -> Duration {
     SHARE * u32::try_from(company.machines()).unwrap_or(u32::MAX)
 }
 
-/// Returns how often all threads are polled, however old.
+/// Returns the pause between two polls of all threads, however old.
 pub fn sweep_every(company: &OtherMachines) -> Duration {
     if company.hears_all() { Duration::from_secs(15 * 60) } else { Duration::from_secs(5 * 60) }
 }

@@ -1,9 +1,10 @@
-//! `machine.json`: the name of this machine among all that use the same Slack app. The metadata of
-//! every message posted from here contains the id. So another machine which receives a reply to it
-//! can identify the thread's machine.
+//! Defines the format of `machine.json`: the id and the name of this machine among all that use the
+//! same Slack app. The metadata of every message posted from here contains the id, so that another
+//! machine can identify the thread's machine.
 
 use serde::{Deserialize, Serialize};
 
+/// This machine among all that use the same app.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
     pub version: u32,
@@ -17,7 +18,8 @@ pub struct Machine {
 const NAME: usize = 64;
 
 impl Machine {
-    /// Returns `None` if the id is invalid.
+    /// Returns the machine with the first label of the host's name. Returns `None` if the id is
+    /// invalid.
     pub fn new(id: String, host: &str) -> Option<Machine> {
         is_machine_id(&id).then(|| Machine { version: 1, id, name: clean_name(host) })
     }

@@ -1,11 +1,13 @@
-//! The file format of `slack-threads.jsonl`: a line per change of `thread_marks`, oldest first.
+//! Reads and writes the lines of `slack-threads.jsonl`: one per change of `thread_marks`, oldest
+//! first.
 
 use serde::{Deserialize, Serialize};
 
 use crate::slack::slack_ts::SlackTs;
 use crate::slack::thread_marks::{MarkChange, ThreadKey};
 
-/// Contains exactly one of `begun`, `since`, `taken` and `read_to`; the latter two with a thread.
+/// A line of the file. It contains exactly one of `begun`, `since`, `taken` and `read_to`; the
+/// latter two with a thread.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MarkLine {
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,5 +1,6 @@
-//! Slack's side of a conversation: texts of any length as messages and back, which messages count
-//! as replies, how far each thread was read, and which machine owns a thread. It makes no calls.
+//! Contains the pure code for Slack: texts of any length as messages and back, the messages that
+//! count as replies, how far each thread was read, and the machine that a thread belongs to. It
+//! makes no calls.
 
 pub mod listening;
 pub mod machine_wire;

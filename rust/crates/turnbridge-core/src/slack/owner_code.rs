@@ -1,12 +1,13 @@
-//! The code by which the set-up identifies its user in Slack: the user posts the words that only
-//! the terminal shows. Others may guess, so a few wrong guesses make the code void, and a few void
-//! codes end this way of identification.
+//! Checks the code by which `turnbridge setup` identifies its user in Slack: the user posts words
+//! that only the terminal shows. Others may guess, so a few wrong guesses make a code void, and a
+//! few void codes end this way of identification.
 
 /// The limit of wrong guesses at one code.
 const WRONG_AT_MOST: u32 = 5;
 /// The limit of codes.
 const CODES_AT_MOST: u32 = 3;
 
+/// The present code, and the counts of codes and wrong guesses.
 #[derive(Debug)]
 pub struct OwnerCode {
     number: u32,
@@ -18,7 +19,7 @@ pub struct OwnerCode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CodeVerdict {
     Right,
-    /// It is no attempt.
+    /// The message is no attempt.
     Other,
     Wrong,
     /// The code is void; `renew` it.
@@ -32,14 +33,17 @@ impl OwnerCode {
         OwnerCode { number, wrong: 0, codes: 1 }
     }
 
+    /// Returns the words to post.
     pub fn words(&self) -> String {
         format!("turnbridge {}", self.number)
     }
 
+    /// Replaces a void code by a new one.
     pub fn renew(&mut self, number: u32) {
         *self = OwnerCode { number, wrong: 0, codes: self.codes + 1 };
     }
 
+    /// Returns the verdict on a posted text, and counts a wrong one.
     pub fn check(&mut self, said: &str) -> CodeVerdict {
         let said = said.trim().trim_matches('`').to_lowercase();
         if said == self.words() {

@@ -1,4 +1,4 @@
-//! The file format of `slack-place.json`: the direct message with the owner, and its workspace.
+//! Defines the format of `slack-place.json`: the direct message with the owner, and its workspace.
 
 use serde::{Deserialize, Serialize};
 

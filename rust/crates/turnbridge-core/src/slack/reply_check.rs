@@ -1,8 +1,9 @@
-//! Decides whether a Slack message is a reply for an agent. Only the configured user, in the direct
-//! message with them, in a thread of Turnbridge, can make an agent run.
+//! Decides whether a Slack message is a reply for an agent. Only the configured user can make an
+//! agent run, in their direct message with the app, in a thread of Turnbridge.
 //!
-//! The order is the order of the requirements: an empty text is dropped before its author is
-//! checked (SLV-45). A stranger receives no answer, the owner does (SLV-85).
+//! The checks are in the order of the requirements: an empty text is dropped before its author is
+//! checked (SLV-45). Messages of other users are dropped without an answer; the owner receives one
+//! if the thread has no route (SLV-85).
 
 use crate::ids::is_safe_component;
 use crate::notices::route::Route;
@@ -11,7 +12,7 @@ use crate::replies::reply_wire::Reported;
 use crate::slack::slack_decode::decode;
 use crate::slack::thread_marks::ThreadKey;
 
-/// The user whose replies count, and where.
+/// The user whose replies count, and where they count.
 #[derive(Debug, Clone, Copy)]
 pub struct ReplyOwner<'a> {
     pub user_id: &'a str,
@@ -41,6 +42,7 @@ impl BotWorkspace<'_> {
     }
 }
 
+/// The verdict on a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Checked {
     /// The reply is to be run.
@@ -62,6 +64,7 @@ impl Checked {
     }
 }
 
+/// Why a message is no reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DropReason {
     /// It is not a message, or a message without its time.
@@ -94,7 +97,8 @@ impl DropReason {
 /// Subtypes of typed messages: "also send to channel", and a file with a text (X29).
 const TYPED: [&str; 2] = ["thread_broadcast", "file_share"];
 
-/// Checks a message; `reported` is `None` if it was unreadable. `routes` are oldest first.
+/// Returns the verdict on a message; `reported` is `None` if it was unreadable. `routes` are oldest
+/// first.
 pub fn check_reply(reported: Option<Reported>, owner: ReplyOwner<'_>, routes: &[Route]) -> Checked {
     let reply = match check_message(reported, owner) {
         Ok(reply) => reply,
@@ -113,7 +117,8 @@ pub fn check_reply(reported: Option<Reported>, owner: ReplyOwner<'_>, routes: &[
     }
 }
 
-/// Checks all but the thread's route: whether the owner wrote it in the direct message.
+/// Returns the reply in a message if the owner wrote it in the direct message, else why not. The
+/// thread's route is not checked.
 pub fn check_message(
     reported: Option<Reported>,
     owner: ReplyOwner<'_>,

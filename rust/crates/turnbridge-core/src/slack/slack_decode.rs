@@ -1,10 +1,10 @@
 //! Decodes Slack's `text` into the text that the user typed. Slack escapes `& < >` and writes
-//! mentions, channels and links between angle brackets, in code too; all other text is as typed and
-//! stays unchanged. White space is not trimmed: a prompt may begin and end with it.
+//! mentions, channels and links between angle brackets, in code too; all other text stays
+//! unchanged. White space is not trimmed: a prompt may begin and end with it.
 //!
 //! The `blocks` of a message contain the same text in another form and are ignored (SLV-43).
 
-/// Decodes once: `&amp;lt;` was typed as `&lt;` and must not become `<`.
+/// Returns the typed text. It decodes once: `&amp;lt;` was typed as `&lt;` and must not become `<`.
 pub fn decode(text: &str) -> String {
     let mut decoded = String::with_capacity(text.len());
     let mut rest = text;

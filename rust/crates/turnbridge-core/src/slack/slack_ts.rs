@@ -1,10 +1,10 @@
-//! The time of a message by Slack's clock, which also is its name in a channel:
-//! `1700000000.000100`. It is a number with decimals, never a float.
+//! Parses and compares the times of Slack's messages, such as `1700000000.000100`. Such a time is
+//! also the message's name in its channel. It is a decimal number and never stored as a float.
 
 use std::fmt;
 use std::time::Duration;
 
-/// Ordered by time.
+/// The time of a message, ordered by time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SlackTs {
     seconds: u64,
@@ -22,7 +22,7 @@ impl SlackTs {
         Some(SlackTs { seconds: seconds.parse().ok()?, nanos })
     }
 
-    /// Converts a clock that counts microseconds since 1970.
+    /// Returns the time of a clock that counts microseconds since 1970.
     pub fn from_micros(micros: i64) -> SlackTs {
         let micros = u64::try_from(micros).unwrap_or_default();
         SlackTs { seconds: micros / 1_000_000, nanos: (micros % 1_000_000) as u32 * 1_000 }

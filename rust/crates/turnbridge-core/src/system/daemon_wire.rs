@@ -1,5 +1,5 @@
-//! The file format of `daemon.json`: the running daemon's status, for the doctor and for
-//! `turnbridge daemon status`. Only its lock shows whether it runs.
+//! Defines the format of `daemon.json`: the running daemon's status, for the doctor and for
+//! `turnbridge daemon status`. Only the daemon's lock, and not this file, shows whether it runs.
 
 use std::collections::BTreeMap;
 
@@ -120,7 +120,7 @@ impl ConfigProblem {
     }
 }
 
-/// Whether the board is served.
+/// Whether the board is served, and at which port.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum BoardStatus {
@@ -135,7 +135,7 @@ pub enum BoardStatus {
     },
 }
 
-/// Which machines use the app, and how this machine receives its own replies.
+/// The machines that use the app, and how this machine polls for its replies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RepliesStatus {
     /// The machines by the messages of the last seven days; this one first.
@@ -200,8 +200,9 @@ pub enum ListenerStatus {
     Refused {
         error: String,
         hint: Option<String>,
-        /// Something on this machine is in the way, and the service was not asked: it is tried again every
-        /// 30 seconds. Otherwise the service has said no, and is asked again every five minutes.
+        /// The cause is on this machine, and the service received no request: the daemon retries
+        /// every 30 seconds. Otherwise the service has refused the connection, and the daemon
+        /// retries every five minutes.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_local: bool,
     },

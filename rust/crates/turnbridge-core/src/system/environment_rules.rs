@@ -1,12 +1,13 @@
-//! Decides which process's environment variables Turnbridge's processes use. It reads none itself.
+//! Lists the environment variables that a project must not set for Turnbridge's processes, and
+//! those that an agent sets for one call. It reads no variables.
 //!
 //! Claude Code adds `env` of a project's settings to its own environment, and so to that of every
-//! hook and MCP server. So the variables of Turnbridge's processes may be a project's choice, while
-//! those with which the agent's process was started are the user's.
+//! hook and MCP server. So a variable of these processes may be a project's choice, while a
+//! variable with which the agent's process was started is the user's.
 
 use crate::ids::Agent;
 
-/// The folders of Turnbridge's files, and of the agents'.
+/// The variables that name folders of Turnbridge's files, and of the agents'.
 pub const FOLDERS: [&str; 8] = [
     "HOME",
     "USERPROFILE",
@@ -18,10 +19,11 @@ pub const FOLDERS: [&str; 8] = [
     "CODEX_HOME",
 ];
 
-/// The trusted certificates. With these and a proxy, another party could read the tokens.
+/// The variables of the trusted certificates. With these and a proxy, another party could read the
+/// tokens.
 pub const CERTIFICATES: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
 
-/// The proxies of a connection.
+/// The variables of a connection's proxies.
 pub const PROXIES: [&str; 8] = [
     "ALL_PROXY",
     "all_proxy",
@@ -37,18 +39,18 @@ pub const PROXIES: [&str; 8] = [
 const SYSTEM: [&str; 8] =
     ["SystemRoot", "SystemDrive", "windir", "TEMP", "TMP", "LANG", "LC_ALL", "LC_MESSAGES"];
 
-/// Returns all variables of the notifier. It starts no program, so that it needs no PATH.
+/// Returns all variables that the notifier receives. It starts no program, so it needs no PATH.
 pub fn for_the_notifier() -> impl Iterator<Item = &'static str> {
     FOLDERS.into_iter().chain(CERTIFICATES).chain(PROXIES).chain(SYSTEM)
 }
 
-/// Returns whether the user should be told that a project has set this.
+/// Returns whether the user is informed if a project has set the variable.
 pub fn is_told(name: &str) -> bool {
     [&FOLDERS[..], &CERTIFICATES, &PROXIES].concat().contains(&name)
 }
 
-/// Returns whether an agent sets this for the one call. If the agent does not set it, the value may
-/// still be a project's: the caller has to check it.
+/// Returns whether an agent sets the variable for one call. If the agent does not set it, the value
+/// may still be a project's: the caller has to check it.
 pub fn is_of_the_call(name: &str) -> bool {
     let is_agents = name.starts_with("CLAUDE") && name != "CLAUDE_CONFIG_DIR";
     // The last one is Turnbridge's, for a later program of a chain, whose caller may have ended.
@@ -56,7 +58,8 @@ pub fn is_of_the_call(name: &str) -> bool {
         || ["AI_AGENT", "PLUGIN_ROOT", "PLUGIN_DATA", "TURNBRIDGE_NOTIFY_CHAINED"].contains(&name)
 }
 
-/// Returns whether it is an agent's process: `claude`, `claude.exe`, `codex`, `codex-x86_64-unk`.
+/// Returns whether a process of this name is an agent: `claude`, `claude.exe`, `codex`,
+/// `codex-x86_64-unk`.
 pub fn is_agent(process_name: &str) -> bool {
     let name = process_name.to_ascii_lowercase();
     Agent::ALL.into_iter().any(|agent| name.starts_with(agent.as_str()))

@@ -1,5 +1,6 @@
-//! Decides whether Turnbridge may act on its file or folder: a user with write access could have
-//! put there, for example, a reply that an agent then runs. For Unix; it reads no file itself.
+//! Decides by owner and mode whether other users could have changed a file or folder that
+//! Turnbridge uses: they could add, for example, a reply that an agent then runs. It is for Unix,
+//! and reads no file itself.
 
 use std::fmt;
 
@@ -21,6 +22,7 @@ pub struct OwnIdentity {
     pub is_in_namespace: bool,
 }
 
+/// The position of a path relative to Turnbridge's file or folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// Turnbridge's file or folder.
@@ -31,6 +33,7 @@ pub enum Role {
     Above,
 }
 
+/// Why other users could have changed a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Danger {
     /// It belongs to this user.
@@ -48,6 +51,7 @@ const STICKY: u32 = 0o1000;
 const GROUP_WRITES: u32 = 0o020;
 const OTHERS_WRITE: u32 = 0o002;
 
+/// Returns the danger of a path with this owner and mode, or `None` if there is none.
 pub fn judge(access: Access, own: OwnIdentity, role: Role) -> Option<Danger> {
     let may_be_root = own.is_in_namespace && role != Role::Own && access.owner == OVERFLOW_ID;
     let is_known_owner = [own.user, ROOT].contains(&access.owner) || may_be_root;

@@ -1,5 +1,6 @@
-//! The machine: service managers, WSL, the daemon's status file, environment variables, the
-//! permissions of Turnbridge's folders, and the texts of `turnbridge setup`.
+//! Contains the pure code about the machine: service managers, WSL, the daemon's status file, old
+//! files, environment variables, the permissions of Turnbridge's folders, and the texts of
+//! `turnbridge setup`.
 
 pub mod daemon_wire;
 pub mod environment_rules;

@@ -1,8 +1,8 @@
-//! Decides which files are old enough to be removed, on a machine whose clock may be wrong. Pure.
+//! Decides which files are old enough to be removed, on a machine whose clock may be wrong.
 //!
 //! A clock that jumps ahead makes every file look old. So a file's age alone does not remove it:
-//! Turnbridge must also have looked for old files several times since it was last written, a day or
-//! more apart.
+//! since it was last written, Turnbridge must also have looked for old files three times (once for
+//! a temporary file), at least a day apart.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// The number of looks between the last change of a file and its removal.
 const LOOKS: usize = 3;
 
-/// A due look for old files.
+/// A search for old files that is due.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PruneRun {
     /// The times of the last looks, this one included, oldest first: the caller stores them.
@@ -24,7 +24,7 @@ pub struct PruneRun {
     pub leftovers_before: Timestamp,
 }
 
-/// Plans the next look after those at `looks`. Returns `None` if the last was within a day. Looks
+/// Returns the next search after those at `looks`, or `None` if the last was within a day. Searches
 /// in the future were made by a clock that was ahead, and do not count.
 pub fn next_prune_run(looks: &[Timestamp], now: Timestamp) -> Option<PruneRun> {
     let mut looks: Vec<_> = looks.iter().copied().filter(|at| *at <= now).collect();

@@ -1,5 +1,5 @@
-//! The texts of `turnbridge setup` in both languages, and its advice for each problem. Values
-//! replace `{0}`, `{1}`.
+//! Lists the texts of `turnbridge setup` in both languages, and chooses its advice for an error of
+//! Slack. Values replace `{0}`, `{1}`.
 
 use crate::text::catalogue::{catalogue, filled};
 use crate::text::spoken_text::Language;

@@ -1,5 +1,5 @@
-//! Terminals: panes and the sessions in them, the calls that reach a pane, typed command lines, and
-//! the sequences in a terminal's output.
+//! Contains the pure code about terminals: panes and the sessions in them, the calls that reach a
+//! pane, typed command lines, and the sequences in a terminal's output.
 
 pub mod command_line;
 pub mod osc_scan;

@@ -1,4 +1,5 @@
-//! The name of a terminal pane, the same for a hook, a shell and a host.
+//! Names a terminal pane by its terminal's variables, so that a hook, a shell and a host
+//! application use the same name.
 //!
 //! Each terminal counts its own panes, so a name begins with the program's: `tmux:/tmp/s:%3`,
 //! `kitty:1`. A program inside a terminal inherits its variables, so the innermost known program
@@ -16,7 +17,7 @@ const MAX_LENGTH: usize = 512;
 pub struct PaneId(String);
 
 impl PaneId {
-    /// Builds a name that has been checked, or is Turnbridge's own.
+    /// Returns a name that has been checked, or is Turnbridge's own.
     pub fn new(id: impl Into<String>) -> PaneId {
         PaneId(id.into())
     }
@@ -53,10 +54,10 @@ fn is_unprintable(letter: char) -> bool {
         || matches!(letter, '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Set by `turnbridge run` to its own `TVINE_SESSION_ID`: such an id names no pane.
+/// The variable that `turnbridge run` sets to its own `TVINE_SESSION_ID`: such an id names no pane.
 pub const OWN_SESSION: &str = "TURNBRIDGE_RUN";
 
-/// Returns the pane that an environment belongs to.
+/// Returns the pane that an environment belongs to, or `None` if its variables name none.
 pub fn pane_of<'a>(variable: impl Fn(&str) -> Option<&'a str>) -> Option<PaneId> {
     let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
     let tmux = variable("TMUX_PANE").map(|pane| {
@@ -89,8 +90,8 @@ fn joined(program: &str, within: Option<&str>, pane: &str) -> String {
     }
 }
 
-/// Resolves the value of `--pane`: a known name, or the end of exactly one (`%3`); else a new name.
-/// Returns `None` if it cannot be a name.
+/// Returns the pane for the value of `--pane`: a known name, or the end of exactly one (`%3`); else
+/// a new name. Returns `None` if it cannot be a name.
 pub fn resolve<'a>(given: &str, known: impl IntoIterator<Item = &'a PaneId>) -> Option<PaneId> {
     let given = PaneId::parse(given)?;
     let mut called: Vec<&PaneId> = Vec::new();

@@ -1,5 +1,5 @@
-//! The file format of `panes.json`: the reported launches in panes, for the next reader. Unreadable
-//! entries are skipped: a pane without an entry is bound again by its next launch.
+//! Reads and writes `panes.json`: the reported launches in panes, and the Codex threads seen.
+//! Unreadable entries are skipped: a pane without an entry is bound again by its next launch.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -56,6 +56,7 @@ struct SeenThread {
     began_at: String,
 }
 
+/// Reads the file. Unreadable entries are omitted; an unreadable file is empty.
 pub fn read_panes(bytes: &[u8]) -> Panes {
     let file: PanesFile = serde_json::from_slice(bytes).unwrap_or_default();
     if file.version != 1 {

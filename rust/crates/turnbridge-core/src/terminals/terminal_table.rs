@@ -1,6 +1,6 @@
-//! The table of the known terminals and host applications, with their environment variables. It is
-//! the only one: hooks, panes and the runner of replies use it. The calls of a terminal are in
-//! `terminal_calls`.
+//! Lists the known terminals and host applications with their environment variables: those that
+//! hooks store, and those that hooks drop. An agent that Turnbridge starts elsewhere inherits
+//! neither. The calls of a terminal are in `terminal_calls`.
 
 /// The environment variables of one terminal.
 #[derive(Debug)]
@@ -79,7 +79,7 @@ impl Variable {
     }
 }
 
-/// Returns whether a hook keeps the variable in the session's file.
+/// Returns whether a hook stores the variable in the session's file.
 pub fn is_kept(name: &str) -> bool {
     TERMINALS.iter().flat_map(|terminal| terminal.kept).any(|variable| variable.is(name))
 }

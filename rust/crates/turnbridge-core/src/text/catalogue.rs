@@ -1,4 +1,5 @@
-//! Stores texts for users: each once, in both languages, as one line of a catalogue.
+//! Defines the macro for catalogues of texts for users, each in both languages, and puts values
+//! into a text.
 
 /// Makes an enum of texts. `{0}`, `{1}` … in a text are places for values (`filled`).
 macro_rules! catalogue {
@@ -24,7 +25,7 @@ macro_rules! catalogue {
 
 pub(crate) use catalogue;
 
-/// Replaces the places by values.
+/// Returns the text with the values in their places. A place without a value stays.
 pub(crate) fn filled(text: &str, values: &[&str]) -> String {
     let mut rest = text;
     let mut whole = String::with_capacity(text.len());

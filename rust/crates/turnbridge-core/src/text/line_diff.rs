@@ -18,7 +18,8 @@ enum DiffStep {
     Add,
 }
 
-/// Returns the difference; empty if the texts are equal.
+/// Returns the difference in the unified format; empty if the texts are equal. `name` is the
+/// file's.
 pub fn diff(name: &str, before: &str, after: &str) -> String {
     if before == after {
         return String::new();

@@ -1,5 +1,5 @@
-//! Texts for users: the catalogues of Turnbridge's texts in both languages, and functions that make
-//! any text short, speakable, comparable, safe to show or one word of a shell.
+//! Contains texts for users: catalogues of Turnbridge's texts in both languages, and functions that
+//! make any text short, speakable, comparable, safe to show or one word of a shell.
 
 pub(crate) mod catalogue;
 pub mod line_diff;

@@ -1,9 +1,10 @@
-//! Shows a prompt in one line for tables and lists, and without Claude Code's internal notes.
+//! Shortens a prompt to one line for tables and lists, and replaces an internal note of Claude Code
+//! by its summary.
 
 use crate::text::visible_text::visible_line;
 
-/// Returns the text with white space as single blanks, and with unsafe characters for terminals as
-/// escapes (`visible_text`).
+/// Returns the prompt on one line, with white space as single blanks, and with unsafe characters
+/// for terminals as escapes (`visible_text`).
 pub fn one_line(text: &str) -> String {
     let text = shown_prompt(text);
     visible_line(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()

@@ -1,5 +1,5 @@
-//! Quotes words for a POSIX shell, and for programs that split a line into words as one does. No
-//! other module quotes for such a shell.
+//! Quotes words for a POSIX shell, and for programs that split a line into words as such a shell
+//! does.
 
 use crate::text::visible_text::visible_line;
 
@@ -27,15 +27,15 @@ pub fn single_quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// Quotes like `shell_words`, for a line that a user reads in a terminal, copies and runs.
-/// Characters that a terminal would interpret, or that are invisible, are escapes in `$'…'`. bash,
-/// zsh and ksh know this form. dash, and programs that split words themselves, do not; they get
-/// `shell_words`.
+/// Returns a command line like `shell_words`, for a user who reads it in a terminal, copies and
+/// runs it. Characters that a terminal would interpret, or that are invisible, are escapes in
+/// `$'…'`. bash, zsh and ksh know this form; dash, and programs that split words themselves, do not
+/// and get `shell_words`.
 pub fn visible_shell_words(argv: &[String]) -> String {
     argv.iter().map(|word| visible_shell_word(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// One word of `visible_shell_words`.
+/// Returns one word of `visible_shell_words`.
 pub fn visible_shell_word(text: &str) -> String {
     if visible_line(text) == text {
         return shell_word(text);

@@ -1,7 +1,8 @@
-//! The texts that Turnbridge itself posts in a thread, in both languages.
+//! Lists the texts that Turnbridge posts in a thread about turns and problems, and the reasons of
+//! failed runs, in both languages. The sentences about replies are in `replies::thread_message`.
 //!
-//! The Japanese ones are fixed to the letter (SLV-12, 30, 59, 72, 84–86) where a requirement
-//! contains them. The Stop gate's text for the agent is not here: it is never translated.
+//! The Japanese ones are fixed to the letter where a requirement contains them (SLV-12, 30, 59, 72,
+//! 84–86). The Stop gate's text for the agent is not here: it is never translated.
 
 use crate::ids::Agent;
 use crate::notices::notice::{Cause, Notice};
@@ -13,7 +14,8 @@ pub use crate::text::spoken_text::Language;
 use crate::timestamp::time_text;
 
 impl Language {
-    /// Reads `LANG` or a similar variable (`ja_JP.UTF-8`), or a Windows name (`ja-JP`).
+    /// Returns the language of a value of `LANG` or a similar variable (`ja_JP.UTF-8`), or of a
+    /// Windows name (`ja-JP`).
     pub fn from_locale(locale: &str) -> Language {
         let language = locale.split(['_', '-', '.', '@']).next().unwrap_or_default();
         if ["ja", "jpn", "japanese"].iter().any(|name| language.eq_ignore_ascii_case(name)) {
@@ -122,7 +124,8 @@ pub fn log_location(language: Language, path: &str) -> String {
     format!("{} {path}", Text::LogLocation.text(language))
 }
 
-/// Returns the text of SLV-59, and a line with the error (X28).
+/// Returns the text about a problem: that of SLV-59 with the path of the log, and a line with the
+/// cause (X28).
 pub fn problem(language: Language, cause: Cause, log: &str) -> String {
     let text = match cause {
         Cause::ReportUnreadable => Text::ReportUnreadable,
@@ -177,6 +180,7 @@ pub fn turn_failed(language: Language, kind: Option<&str>) -> String {
     with_code(language, Text::TurnFailed, kind)
 }
 
+/// Returns the text of a notice that an agent waits for the user.
 pub fn waiting_for_you(language: Language, agent: &str) -> String {
     with_code(language, Text::WaitingForYou, Some(agent))
 }

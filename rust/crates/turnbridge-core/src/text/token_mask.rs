@@ -1,9 +1,11 @@
-//! Masks Slack's tokens in shown or logged texts. Turnbridge's own have a type that never prints
-//! them; this is for other texts that may contain one: a key of a config, an error of a program.
+//! Masks Slack's tokens in shown or logged texts. Turnbridge's own tokens have a type that never
+//! prints them; this is for other texts that may contain one, such as a key of a config or an error
+//! of a program.
 
 use std::borrow::Cow;
 
-/// Replaces text that looks like a Slack token by its kind and `***`: `xoxb-***`.
+/// Returns the text with everything that looks like a Slack token replaced by its kind and `***`:
+/// `xoxb-***`.
 pub fn without_tokens(text: &str) -> Cow<'_, str> {
     let mut clean = String::new();
     let mut copied = 0;

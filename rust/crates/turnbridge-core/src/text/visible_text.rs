@@ -1,14 +1,14 @@
 //! Makes text of users, models, projects and other programs safe to show in a terminal.
 //!
-//! Terminals interpret control characters, and some invisible characters change the visible text:
-//! they reverse the direction of the text after them, or hide text. Each of them is shown as an
-//! escape such as `\u202e`. JSON has the same escapes, so a JSON text keeps its meaning. Characters
-//! that scripts and emoji need stay: a joiner between letters of Arabic or Indic scripts, or
-//! between two emoji, and a variation selector after a character that has variants.
+//! Terminals interpret control characters, and some invisible characters reverse the direction of
+//! text or hide it. Each of them is shown as an escape such as `\u202e`. JSON has the same escapes,
+//! so a JSON text keeps its meaning. Characters that scripts and emoji need stay: a joiner between
+//! letters of Arabic or Indic scripts, or between two emoji, and a variation selector after a
+//! character that has variants.
 
 use std::borrow::Cow;
 
-/// Returns the text made safe; line ends and tabs stay.
+/// Returns the text with unsafe characters as escapes; line ends and tabs stay.
 pub fn visible(text: &str) -> Cow<'_, str> {
     replaced(text, |c| matches!(c, '\n' | '\t').then_some(c))
 }

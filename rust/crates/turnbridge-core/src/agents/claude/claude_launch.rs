@@ -1,14 +1,14 @@
-//! Parses a command line of Claude Code, to find whether its starter may add a session's id or a
-//! plugin (TV-6, X34). The options are those of Claude Code 2.1.
+//! Parses a command line of Claude Code: whether its starter may add a session's id or a plugin
+//! (TV-6, X34), and which session it names. The options are those of Claude Code 2.1.
 
 use crate::ids::is_uuid;
 
-/// The additions to the command line that do not change its effect.
+/// The additions that would not change the effect of a command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Additions {
-    /// It begins a new session, and does not name its id.
+    /// A session's id: the command line begins a new session and does not name its id.
     pub session_id: bool,
-    /// It runs a session at all.
+    /// A plugin: the command line runs a session at all.
     pub plugin: bool,
 }
 

@@ -1,10 +1,11 @@
-//! Reads Claude Code's note of a running process, `sessions/<pid>.json` in its config folder.
+//! Reads the file in which Claude Code notes the status of a running process, `sessions/<pid>.json`
+//! in its config folder. The file is undocumented, so a missing one means nothing.
 //!
-//! It is undocumented, so its absence means nothing. It reports what has no hook: the user
-//! interrupted a turn (status `idle` after the last event) or approved a dialog (`busy`), a dialog
-//! without a hook is open (`waiting`), or text typed during a turn runs now (still `busy`). Seen
-//! with 2.1.197 and 2.1.326: times in milliseconds, `procStart` a string with field 22 of
-//! `/proc/<pid>/stat`, no status in `-p`; `shell` is idle with a background command running.
+//! It shows what no hook reports: the user interrupted a turn (`idle`) or approved a dialog
+//! (`busy`), a dialog without a hook is open (`waiting`), or a text typed during the last turn now
+//! runs (`busy`). Seen with 2.1.197 and 2.1.326: times are milliseconds, `procStart` is field 22 of
+//! `/proc/<pid>/stat` as a string, `-p` has no status, `shell` is idle while a background command
+//! runs.
 
 use std::time::Duration;
 
@@ -44,7 +45,8 @@ const DIALOGS: [&str; 5] =
 /// notes `idle`. It notes `busy` up to a tenth of a second around the hook of a dialog.
 const SETTLED: Duration = Duration::from_millis(400);
 
-/// Returns what the note reports of `run` beyond its hooks, and since when.
+/// Returns the event that the status file shows and no hook has reported for `run`, and its time.
+/// `note` is the file's contents.
 pub fn observe_claude_process(
     note: &[u8],
     session_id: &SessionId,
@@ -114,9 +116,10 @@ fn is_in_turn(run: &Run) -> bool {
     matches!(run.state(), State::Working | State::WaitingUser)
 }
 
+/// The result of reading the status file of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProcessObservation {
-    /// There is no note of this run, or it reports no more than the hooks.
+    /// There is no status of this run, or it shows no more than the hooks.
     Nothing,
     Happened(EventKind, Timestamp),
 }

@@ -1,8 +1,8 @@
-//! Reads Claude Code's screen as text, to find whether typed text becomes a prompt.
+//! Finds out from the text on Claude Code's screen whether typed text would become a prompt.
 //!
 //! No hook and no file reports that the user has begun a shell command (`!`), reads the transcript
-//! (Ctrl-O) or has a menu open (`/model`). Nor do they report the list of agents, where a text
-//! begins another session. Only the screen shows these. An unknown screen counts as not ready.
+//! (Ctrl-O), has a menu open (`/model`), or sees the list of agents, where a text begins another
+//! session. An unknown screen counts as not ready.
 
 /// The input line, if text typed into it becomes a prompt of the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,7 +14,8 @@ pub struct InputLine<'a> {
 }
 
 impl InputLine<'_> {
-    /// Finds the input line: between two rules, with its own sign at the beginning.
+    /// Returns the input line: it is between two rules and begins with its own sign. Returns `None`
+    /// if typed text would not become a prompt.
     pub fn on(screen: &str) -> Option<InputLine<'_>> {
         let lines: Vec<&str> = screen.lines().collect();
         let is_rule = |line: &str| line.starts_with("──");

@@ -1,4 +1,5 @@
-//! Claude Code: its command line, its settings, its transcript, its process note, and its screen.
+//! Contains the code for Claude Code alone: its command line, its settings, its transcript, the
+//! status file of a process, and its screen.
 
 pub mod claude_launch;
 pub mod claude_process_wire;

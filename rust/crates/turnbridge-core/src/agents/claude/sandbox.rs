@@ -1,9 +1,8 @@
-//! Reads from Claude's settings files whether its sandbox is on.
+//! Decides from the contents of Claude's settings files whether its sandbox is on.
 //!
-//! Pure: the contents of the files are arguments, highest layer first. The first layer with a
-//! boolean `sandbox.enabled` decides (CVI-6..12; the managed and project layers because Claude Code
-//! honours them). JSON is strict, as for Claude, which ignores a file with comments; a byte order
-//! mark is allowed.
+//! The first layer with a boolean `sandbox.enabled` decides (CVI-6..12; the managed and project
+//! layers because Claude Code honours them). The JSON has to be strict, because Claude ignores a
+//! file with comments; a byte order mark is allowed. Other code reads the files.
 
 use crate::scan::json_scan::{CaptureMode, FoundValue, JsonScanner, PathStep, WantedField};
 
@@ -29,7 +28,7 @@ impl Layer {
     }
 }
 
-/// The value in one file.
+/// The value of `sandbox.enabled` in one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LayerValue {
     Enabled,
@@ -38,6 +37,7 @@ pub enum LayerValue {
     Silent(UnsetReason),
 }
 
+/// Why a file has no value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnsetReason {
     Absent,
@@ -93,7 +93,7 @@ pub fn sandbox_value(contents: &[u8]) -> LayerValue {
 }
 
 /// Returns the position of the layer that decides, and whether the sandbox is on. If no layer sets
-/// it, it is off, so that the check runs (CVI-11).
+/// it, it is off, so that the gate's check runs (CVI-11).
 pub fn decide_sandbox(layers: &[LayerValue]) -> (Option<usize>, bool) {
     let decides = |value: &LayerValue| !matches!(value, LayerValue::Silent(_));
     let position = layers.iter().position(decides);

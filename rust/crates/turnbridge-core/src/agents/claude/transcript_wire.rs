@@ -1,5 +1,6 @@
-//! Reads the end of a Claude transcript (JSONL), never the whole: transcripts grow to gigabytes,
-//! and the wanted records are in the last lines. Unknown lines are skipped.
+//! Finds the user's last interruption in the end of a Claude transcript (JSONL). The whole file is
+//! never read: transcripts grow to gigabytes, and the wanted record is in the last lines. Other
+//! lines are skipped.
 
 use serde::Deserialize;
 

@@ -1,13 +1,13 @@
 //! Parses a command line of Codex: whether it starts the interface, or a program that ends by
-//! itself.
+//! itself, and which thread and folder it names.
 //!
-//! It only binds a pane to a session, and is never evidence of a state (KT-57). The options are
-//! those of Codex 0.166.0; the value of an unknown option is taken for a subcommand.
+//! The result only binds a pane to a thread; it is never evidence of a state (KT-57). The options
+//! are those of Codex 0.166.0; the value of an unknown option may be taken for a subcommand.
 
-/// A command line, with the facts that a pane needs.
+/// The facts of a command line that a pane needs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CodexLaunch {
-    /// Whether it may stay in the terminal as Codex's own interface.
+    /// Whether it starts Codex's own interface, which may stay in the terminal.
     pub tui: bool,
     /// By its full name.
     pub subcommand: Option<String>,

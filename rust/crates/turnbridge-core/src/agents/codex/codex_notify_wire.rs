@@ -1,5 +1,7 @@
-//! The report of a turn that Codex passes to its `notify` program: one JSON object, as the last
-//! argument (SLV-56..58). Recorded from Codex 0.98 and 0.166: `testdata/codex/notify`.
+//! Parses the report that Codex passes to its `notify` program as the last argument: one JSON
+//! object about a finished turn (SLV-56..58). Recorded from Codex 0.98 and 0.166:
+//! `testdata/codex/notify`. `codex-notify.json`, with the user's earlier program, is also defined
+//! here.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -7,7 +9,7 @@ use serde_json::Value;
 use crate::agents::codex::rollout::is_title_request;
 use crate::ids::is_uuid;
 
-/// A turn that has ended.
+/// The report of a turn that has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TurnReport {
     pub thread_id: String,
@@ -26,6 +28,7 @@ pub enum NotifyReport {
     Other,
 }
 
+/// Why a text is no report that Turnbridge can use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unreadable {
     /// The caller is not Codex.
@@ -34,7 +37,7 @@ pub enum Unreadable {
     NoThread,
 }
 
-/// `codex-notify.json`: the user's `notify` program before Turnbridge.
+/// The file format of `codex-notify.json`: the user's `notify` program before Turnbridge.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PreviousNotify {
     pub version: u32,
@@ -42,6 +45,7 @@ pub struct PreviousNotify {
     pub argv: Vec<String>,
 }
 
+/// Parses a report: the last argument of the `notify` program.
 pub fn read_report(json: &[u8]) -> Result<NotifyReport, Unreadable> {
     let value: Value = serde_json::from_slice(json).map_err(|_| Unreadable::NoReport)?;
     let text = |name: &str| value[name].as_str().map(str::to_owned);

@@ -1,4 +1,5 @@
-//! Codex: its command line, its rollouts, its `notify` report, and which pane shows which thread.
+//! Contains the code for Codex alone: its command line, its rollouts, its `notify` report, and the
+//! threads that panes show.
 
 pub mod codex_binding;
 pub mod codex_launch;

@@ -1,10 +1,10 @@
-//! Finds the prompt that began a turn in the lines of its rollout (SLV-60). They may be only the
+//! Finds the prompt that began a turn in lines of its rollout (SLV-60). The lines may be only the
 //! end of the file, so that the cost does not grow with the thread.
 
 use crate::agents::codex::rollout_wire::{RolloutLine, RolloutRecord};
 use crate::timestamp::Timestamp;
 
-/// A search that takes lines in their order; `finish` returns the result.
+/// The search for the prompt of a turn. It takes lines in their order; `finish` returns the result.
 #[derive(Debug, Default)]
 pub struct PromptSearch {
     /// The wanted turn; if `None`, the last.
@@ -14,14 +14,16 @@ pub struct PromptSearch {
     found: Option<RolloutPrompt>,
 }
 
+/// A prompt in a rollout.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RolloutPrompt {
     pub text: String,
-    /// When it was typed: distinguishes turns without a name.
+    /// When it was typed. It distinguishes turns without a name.
     pub at: Option<Timestamp>,
 }
 
 impl PromptSearch {
+    /// Starts a search for the turn with this id; `None` means the last turn.
     pub fn new(turn_id: Option<&str>) -> PromptSearch {
         PromptSearch { wanted: turn_id.map(str::to_owned), ..PromptSearch::default() }
     }

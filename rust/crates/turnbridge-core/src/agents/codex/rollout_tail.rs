@@ -1,5 +1,5 @@
-//! Reads the present state of a thread from the end of its rollout: the state of the last turn, who
-//! started it, and who decides about the agent's requests.
+//! Reads from the end of a rollout the state of the thread's last turn, and the reviewer of the
+//! agent's requests. It decides from that state whether Codex must not receive a reply now.
 
 use std::time::Duration;
 
@@ -23,7 +23,8 @@ pub enum LastTurn {
     Aborted,
 }
 
-/// Returns `None` if the lines contain no beginning and no end of a turn.
+/// Returns the state of the last turn in the lines. Returns `None` if they contain no beginning and
+/// no end of a turn.
 pub fn last_turn(lines: impl DoubleEndedIterator<Item = RolloutLine>) -> Option<LastTurn> {
     lines.rev().find_map(|line| match line.record {
         RolloutRecord::TaskStarted { trigger, .. } => Some(LastTurn::Open { trigger, at: line.at }),
@@ -44,7 +45,8 @@ pub enum QueueObstacle {
     Aborted,
 }
 
-/// Returns the obstacle in a thread that a Codex has had open since `open_since`.
+/// Returns why a reply must not be queued now in a thread that a Codex has had open since
+/// `open_since`, or `None` if it may be.
 pub fn obstacle(last_turn: &LastTurn, open_since: Option<Timestamp>) -> Option<QueueObstacle> {
     match last_turn {
         LastTurn::Open { trigger, .. } => {
@@ -56,12 +58,14 @@ pub fn obstacle(last_turn: &LastTurn, open_since: Option<Timestamp>) -> Option<Q
     }
 }
 
-/// Returns whether the last turn runs in a thread that a Codex has had open since `open_since`.
+/// Returns whether the last turn is running in a thread that a Codex has had open since
+/// `open_since`.
 pub fn is_running(last_turn: &LastTurn, open_since: Option<Timestamp>) -> bool {
     matches!(last_turn, LastTurn::Open { .. }) && !is_left(last_turn, open_since)
 }
 
-/// Returns whether the last turn is open, and older than `open_since`: its process was killed.
+/// Returns whether the last turn has no end because its process was killed: it began before
+/// `open_since`.
 pub fn is_left(last_turn: &LastTurn, open_since: Option<Timestamp>) -> bool {
     match last_turn {
         LastTurn::Open { at, .. } => {

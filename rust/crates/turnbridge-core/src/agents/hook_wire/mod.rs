@@ -1,9 +1,9 @@
-//! Parses a hook's payload from stdin and interprets it as an `Event`. Codex uses Claude Code's
+//! Parses the payload of a hook call and converts it to an `Event`. Codex uses Claude Code's
 //! format; comments mark the differences.
 //!
-//! The payload is scanned while it streams in; only the fields below are kept. Unknown events and
-//! fields are skipped. A field of the wrong type counts as absent and is reported. The fields are
-//! recorded from Claude Code 2.1.197 and Codex 0.166.0, `testdata/*/hooks`.
+//! The payload is scanned while it streams in, and only the fields below are kept. Unknown events
+//! and fields are skipped. A field of the wrong type counts as absent and is reported. Recorded
+//! from Claude Code 2.1.197 and 2.1.326 and Codex 0.166.0: `testdata/*/hooks*`.
 
 use crate::agents::agent_differences::TurnIdField;
 use crate::agents::hook_table::HookEventName;
@@ -63,7 +63,7 @@ const BYPASS: &str = "bypassPermissions";
 /// The meaning of a PermissionRequest that no dialog follows: the agent continues.
 const UNASKED: EventKind = EventKind::Notified { kind: NotificationKind::Other };
 
-/// A payload being read: chunk by chunk, then `finish`.
+/// The reader of a payload that arrives in chunks.
 pub struct HookReader(JsonScanner);
 
 /// A whole payload, not yet interpreted.
@@ -103,7 +103,7 @@ pub enum Unusable {
     Invalid(&'static str),
 }
 
-/// Returns the event, and the names of optional fields that are wrong.
+/// Returns the event of a payload, and the names of optional fields with wrong values.
 pub fn interpret(
     payload: HookPayload,
     context: CallContext,
@@ -139,14 +139,15 @@ pub fn interpret(
     Ok((event, fields.problems))
 }
 
-/// Returns whether a dialog may follow, which depends on who decides about the request.
+/// Returns whether the event is a permission request whose reviewer the payload omits: a dialog
+/// follows only if the user decides.
 pub fn needs_reviewer(event: &Event) -> bool {
     event.session.agent.omits_the_reviewer()
         && event.name == HookEventName::PermissionRequest.as_str()
         && matches!(event.kind, EventKind::DialogOpened { .. })
 }
 
-/// Returns the event of a request that `reviewer` decides about: a dialog opens only for the user.
+/// Returns the event of a request about which `reviewer` decides: a dialog opens only for the user.
 pub fn reviewed_by(event: Event, reviewer: Option<&str>) -> Event {
     match reviewer {
         Some(reviewer) if reviewer != "user" && needs_reviewer(&event) => {

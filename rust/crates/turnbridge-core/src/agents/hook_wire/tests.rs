@@ -1,3 +1,6 @@
+//! Tests that recorded payloads of both agents become the right events, and that wrong or missing
+//! fields are reported.
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,8 @@
-//! Finds speech in the current turn of a Claude transcript, from its end backwards.
+//! Finds the speak calls of the current turn in a Claude transcript, reading it from the end
+//! backwards.
 //!
-//! It serves turns that the hooks did not see from their beginning; otherwise the session file has
-//! the speech. Sub-agents write their own transcripts, so their speech is not here.
+//! It serves turns whose beginning no hook saw; for others the session file contains the speech.
+//! Sub-agents write their own transcripts, so their speech is not found here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
@@ -34,7 +35,7 @@ wanted_fields! {
     ResultPartText: SHORT, [Key("message"), Key("content"), Each, Key("content"), Each, Key("text")];
 }
 
-/// The facts at the end of a transcript about the current turn.
+/// The facts about the current turn at the end of a transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TurnTail {
     pub speech: Option<SpeakOutcome>,
@@ -44,7 +45,7 @@ pub struct TurnTail {
     pub has_answer: bool,
 }
 
-/// Identifies the turn that is about to end.
+/// The identity of the turn that is about to end.
 #[derive(Debug, Clone, Copy)]
 pub struct TurnKey<'a> {
     pub prompt_id: Option<&'a str>,
@@ -52,7 +53,8 @@ pub struct TurnKey<'a> {
     pub answer: Option<&'a str>,
 }
 
-/// Reads the end of a transcript. `tail` may begin and end in the middle of a line.
+/// Returns the facts about `turn` in the end of a transcript. `tail` may begin and end in the
+/// middle of a line.
 pub fn read_turn_tail(tail: &[u8], turn: TurnKey<'_>) -> TurnTail {
     let mut seen = TurnTail::default();
     // In backward order, a call's result comes before the call.

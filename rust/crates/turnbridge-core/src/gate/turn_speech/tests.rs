@@ -1,3 +1,5 @@
+//! Tests that speech is found in recorded and composed transcripts, and only in the current turn.
+
 use super::*;
 
 const SKILL: &str = include_str!("../../../testdata/claude/transcripts/skill.jsonl");

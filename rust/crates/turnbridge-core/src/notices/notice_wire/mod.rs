@@ -1,5 +1,5 @@
-//! The file formats of delivery: the notice (`outbox/<id>.json`, written once) and its progress on
-//! one channel (`outbox/<id>.<channel>.progress`, replaced before and after every call).
+//! Reads and writes the files of delivery: the notice (`outbox/<id>.json`) and its progress on one
+//! channel (`outbox/<id>.<channel>.progress`).
 
 use serde::{Deserialize, Serialize};
 
@@ -192,7 +192,8 @@ fn created_at_and_rest(head: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((&head[start..start + length], &head[start + length + 1..]))
 }
 
-/// Returns `None` if it is not whole. The caller has checked that no newer version wrote it.
+/// Reads the progress of a delivery. Returns `None` if it is not whole. The caller has checked that
+/// no newer version wrote it.
 pub fn read_progress(bytes: &[u8]) -> Option<NoticeProgress> {
     let file: ProgressFile = serde_json::from_slice(bytes).ok()?;
     let message = |MessageFile { text, markdown }| NoticeMessage { text, markdown };

@@ -1,3 +1,6 @@
+//! Tests that notices and their progress are read and written unchanged, those of version 0.1.0 to
+//! the letter.
+
 use super::*;
 use crate::ids::{Agent, SessionKey};
 use crate::notices::notice::Cause;

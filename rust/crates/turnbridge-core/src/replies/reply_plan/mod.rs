@@ -1,11 +1,10 @@
-//! Plans the next steps of the replies in the inbox. It uses the state in their files and the facts
-//! that the caller finds around it, because the caller may have just started, after a kill at any
-//! moment.
+//! Plans the next steps of the replies in the inbox from the state in their files and from facts
+//! that the caller passes. The caller may have just started, after a kill at any moment.
 //!
-//! The rules: a reply is run at most once, and a reply that was not run is never dropped without a
-//! message in its thread. Not claimed → it runs. Claimed → never again. Claimed, and no live
-//! process that could record its end → its thread receives the result of the evidence (`run_end`).
-//! Replies of one session run one at a time, in order.
+//! The rules: a reply runs at most once, so only an unclaimed one is started. If a reply was
+//! claimed and no live process can record its end, its result is found from the evidence
+//! (`run_end`). A reply that was not run is never dropped without a message in its thread. Replies
+//! of one session run one at a time, in order.
 
 use crate::agents::codex::rollout_tail::QueueObstacle;
 use crate::agents::resume::{self, LiveSession};
@@ -14,7 +13,7 @@ use crate::replies::reply::Reply;
 use crate::replies::run_result::{RunOutcome, RunResult};
 use crate::replies::thread_message::ThreadMessage;
 
-/// An unfinished reply, and its progress.
+/// A reply in the inbox, and its progress.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PendingReply {
     pub reply: Reply,
@@ -50,6 +49,7 @@ impl PendingReply {
     }
 }
 
+/// How far the processing of a reply has come.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReplyProgress {
     /// No process has claimed it.
@@ -58,12 +58,12 @@ pub enum ReplyProgress {
     Running,
     /// A stop was requested, and the runner died before it had ended the agent, which lives.
     Unstopped,
-    /// Claimed; no live process could record its result.
+    /// It was claimed, and no live process can record its result.
     Lost,
     Ended(RunResult),
 }
 
-/// A step of the plan. The caller may do all steps of a list in order, then plans again. A failed
+/// A step of the plan. The caller does the steps of a list in order, then plans again. A failed
 /// step is planned again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReplyStep {
@@ -90,7 +90,7 @@ impl ReplyStep {
     }
 }
 
-/// The facts that are not in the files of replies.
+/// The facts that decide about a reply and are not in its files.
 pub struct ReplyConditions<'a> {
     /// A runner was started for the reply and has not ended: it may be about to claim.
     pub is_launched: &'a dyn Fn(&str) -> bool,
@@ -105,7 +105,7 @@ pub struct ReplyConditions<'a> {
     pub live: LiveSession,
 }
 
-/// Plans the next steps. `pending` is in the order in which the replies were sent.
+/// Returns the next steps. `pending` is in the order in which the replies were sent.
 pub fn plan(pending: &[PendingReply], around: &ReplyConditions<'_>) -> Vec<ReplyStep> {
     let mut steps = Vec::new();
     // The sessions in which an earlier reply precedes the next ones.
@@ -206,8 +206,8 @@ fn tell_end(reply: &PendingReply, result: &RunResult) -> ReplyStep {
     reply.tell_then_finish(message)
 }
 
-/// Returns whether the reply is no prompt but a request to end the current run of its session,
-/// unless that run's prompt was written later.
+/// Returns whether a reply's text is a request to end its session's current run, and no prompt. It
+/// does not end a run whose prompt was written later.
 pub fn is_stop(text: &str) -> bool {
     let text = text.trim();
     text.eq_ignore_ascii_case("stop") || text.eq_ignore_ascii_case("/stop")

@@ -1,3 +1,6 @@
+//! Tests the planned steps for each state of a reply, and that after random kills every reply has
+//! run at most once and its thread has the right message.
+
 use super::*;
 use crate::ids::NamedSession;
 use crate::replies::holder::StartedProgram;

@@ -1,6 +1,6 @@
-//! Searches the agent's record of a session for a prompt and the end of its turn. It runs after a
-//! crash, when no live process knows the end. Only records since the run's claim count: users write
-//! "yes" more than once.
+//! Searches the agent's record of a session (a transcript or a rollout) for a prompt and the end of
+//! its turn. It serves runs whose end no live process has reported, and prompts in the queue of
+//! another Codex. Only records since a given time count: users write "yes" more than once.
 
 use std::collections::BTreeSet;
 
@@ -31,7 +31,8 @@ pub enum TurnTrace {
     Ended(TurnEnd),
 }
 
-/// Searches the end of a Claude transcript; its first line may be cut.
+/// Returns the state of the prompt's turn in the end of a Claude transcript, whose first line may
+/// be cut.
 pub fn in_transcript(tail: &[u8], prompt: &str, since: Timestamp) -> TurnTrace {
     let mut search = TranscriptSearch::new(prompt, since);
     for line in tail.split(|byte| *byte == b'\n') {
@@ -180,7 +181,7 @@ fn is_command(content: &Value, prompt: &str) -> bool {
         })
 }
 
-/// How a prompt reached its Codex.
+/// How a prompt has reached its Codex.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PromptRoute {
     Anything,
@@ -188,7 +189,8 @@ pub enum PromptRoute {
     Queue,
 }
 
-/// Searches the end of a Codex rollout; its first line may be cut.
+/// Returns the state of the prompt's turn in the end of a Codex rollout, whose first line may be
+/// cut.
 pub fn in_rollout(tail: &[u8], prompt: &str, through: PromptRoute, since: Timestamp) -> TurnTrace {
     let mut trace = TurnTrace::Absent;
     let mut turn = None;
@@ -214,8 +216,9 @@ pub fn in_rollout(tail: &[u8], prompt: &str, through: PromptRoute, since: Timest
     trace
 }
 
-/// Returns the turns with this prompt that `codex queue` has started since, in their order. A turn whose
-/// record does not say what started it is none of them: a person may have typed the same words.
+/// Returns the states of the turns that `codex queue` has started with this prompt since then, in
+/// their order. A turn that does not record what started it does not count: a person may have typed
+/// the same words.
 pub fn queued_turns(tail: &[u8], prompt: &str, since: Timestamp) -> Vec<TurnTrace> {
     let mut turns = Vec::new();
     let mut trigger = None;

@@ -1,3 +1,6 @@
+//! Tests that the prompt and the end of its turn are found in recorded and composed transcripts and
+//! rollouts.
+
 use super::*;
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Parses escapes in JSON strings, also of a string that was cut at a limit.
+//! Parses the escapes in a JSON string, even if it was cut at a limit.
 
 /// Returns whether the last of the backslashes at the end escapes the next byte.
 pub fn ends_in_escape(text: &[u8]) -> bool {

@@ -1,10 +1,10 @@
-//! Reads a few scalar fields from a JSON text that arrives in chunks, and skips the rest.
+//! Reads a few fields from a JSON text that arrives in chunks, and skips the rest.
 //!
 //! A hook payload can contain megabytes of tool output, of which only fields such as the session id
 //! are wanted. A tree would take as much memory as the payload, and serde_json's reader goes byte
-//! by byte; this scanner runs at memory speed (it skips strings with memchr) and keeps only the
-//! wanted fields. It is strict about structure, so that it detects a cut payload, but lenient
-//! inside skipped values (number grammar, control characters, escapes).
+//! by byte; this scanner skips strings with memchr and keeps only the wanted fields. It is strict
+//! about structure, so that it detects a cut payload, but lenient inside skipped values (number
+//! grammar, control characters, escapes).
 
 mod escapes;
 
@@ -22,7 +22,7 @@ pub enum PathStep {
     Each,
 }
 
-/// A field that the caller wants.
+/// A field that the caller wants, and what is kept of it.
 #[derive(Debug, Clone, Copy)]
 pub struct WantedField {
     pub path: &'static [PathStep],
@@ -45,6 +45,7 @@ macro_rules! wanted_fields {
 }
 pub(crate) use wanted_fields;
 
+/// What the scanner keeps of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CaptureMode {
     /// A scalar; the limit is in bytes of its raw text.
@@ -53,6 +54,7 @@ pub enum CaptureMode {
     Fingerprint,
 }
 
+/// The value of a field in the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FoundValue {
     /// A string, unescaped. `whole` is false if it was cut at the field's limit.
@@ -69,6 +71,7 @@ pub enum FoundValue {
     Fingerprint(u64),
 }
 
+/// A wanted field that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Capture {
     /// The index into the wanted fields.
@@ -88,7 +91,7 @@ impl From<Vec<Capture>> for Captures {
 }
 
 impl Captures {
-    /// Returns `None` if the text is no JSON.
+    /// Returns the captures of a text, or `None` if it is no JSON.
     pub fn read(fields: &'static [WantedField], text: &[u8]) -> Option<Captures> {
         let mut scanner = JsonScanner::new(fields);
         scanner.feed(text).and_then(|()| scanner.finish()).ok().map(Captures)
@@ -107,6 +110,7 @@ impl Captures {
         })
     }
 
+    /// Returns the field's last text.
     pub fn text(&self, field: impl Into<usize>) -> Option<&str> {
         self.texts(field.into()).last().map(|(_, text)| text)
     }
@@ -121,6 +125,7 @@ impl Captures {
         texts
     }
 
+    /// Returns whether the field's last value is `true`.
     pub fn is_on(&self, field: impl Into<usize>) -> bool {
         self.found(field.into())
             .last()
@@ -128,6 +133,7 @@ impl Captures {
     }
 }
 
+/// Why a text is no JSON, and at which byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MalformedJson {
     pub offset: u64,
@@ -145,6 +151,7 @@ const MAX_DEPTH: usize = 4_096;
 /// The limit of a key; no wanted key is longer.
 const MAX_KEY: usize = 64;
 
+/// The scanner of a text that arrives in chunks: `feed` takes them, `finish` returns the captures.
 pub struct JsonScanner {
     fields: &'static [WantedField],
     open: Vec<Container>,
@@ -229,6 +236,7 @@ impl JsonScanner {
         Ok(())
     }
 
+    /// Returns the captures in the order of the text, or an error if the text is not complete.
     pub fn finish(mut self) -> Result<Vec<Capture>, MalformedJson> {
         if let JsonToken::Bare { keep } = self.token {
             self.end_bare(keep, 0)?;

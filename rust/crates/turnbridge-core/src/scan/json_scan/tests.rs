@@ -1,3 +1,6 @@
+//! Tests that the scanner finds the same fields as serde_json, however the text is cut into chunks,
+//! and refuses incomplete and broken texts.
+
 use super::*;
 use serde_json::Value;
 

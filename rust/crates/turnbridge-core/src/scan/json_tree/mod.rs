@@ -13,6 +13,7 @@ use crate::scan::byte_order_mark::{MARK, SECOND_MARK, split_mark};
 /// The limit of depth: deeper than any settings file, and safe for the stack.
 const DEEPEST: usize = 128;
 
+/// A value, and its position in the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
     /// From the value's first byte to after its last.
@@ -32,6 +33,7 @@ pub enum Value {
     Object(Vec<Member>),
 }
 
+/// A key of an object, and its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
     pub key: String,
@@ -47,8 +49,8 @@ impl Member {
 }
 
 impl Node {
-    /// Returns the member that counts: the last of duplicate keys. Returns `None` also if it is no
-    /// object.
+    /// Returns the value of a key: of duplicate keys the last one's. Returns `None` also if this is
+    /// no object.
     pub fn get(&self, key: &str) -> Option<&Node> {
         self.members().iter().rfind(|member| member.key == key).map(|member| &member.value)
     }
@@ -114,7 +116,7 @@ impl fmt::Display for JsonSyntaxError {
 
 impl std::error::Error for JsonSyntaxError {}
 
-/// Returns the line and column of a byte.
+/// Returns the line and column of a byte, both from 1.
 pub fn place(text: &str, at: usize) -> (usize, usize) {
     let before = text.get(..at).unwrap_or(text);
     let line_start = before.rfind('\n').map_or(0, |end| end + 1);
@@ -122,6 +124,7 @@ pub fn place(text: &str, at: usize) -> (usize, usize) {
     (before.matches('\n').count() + 1, column)
 }
 
+/// Parses a text with one value. Returns an error if it is no strict JSON.
 pub fn parse(text: &str) -> Result<Node, JsonSyntaxError> {
     let (mark, rest) = split_mark(text);
     if rest.starts_with(MARK) {

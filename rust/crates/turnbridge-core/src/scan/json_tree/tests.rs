@@ -1,3 +1,6 @@
+//! Tests that JSON is parsed with the position of every value, and that texts that are no strict
+//! JSON are refused with their place.
+
 use super::*;
 
 #[track_caller]

@@ -1,7 +1,8 @@
-//! The state table: how an event changes a session. No other code decides state.
+//! Decides how an event changes a session: the state table. No other code decides a session's
+//! state.
 //!
-//! Pure: the store does claims, locks and files. The same table serves Claude's hooks, Codex's
-//! rollouts and observers.
+//! The same table serves Claude's hooks, Codex's rollouts and observers. It does no input or
+//! output: the store locks, reads and writes session files.
 
 use std::time::Duration;
 
@@ -11,14 +12,15 @@ use crate::session::event::{Event, EventKind, PaneEnd, ProcessKey, SessionSource
 use crate::session::{Activity, Addition, Detail, Prompt, Run, Session, SessionEnd, Turn};
 use crate::timestamp::Timestamp;
 
-/// The limit of lateness. An event older than the last one by at most this came late: it
-/// changes dialogs and reports, but no activity. If it is older by more, the clock was set back, and
-/// it counts.
+/// The limit of lateness. An event older than the last one by at most this came late: it changes
+/// dialogs and speech, but no activity. If it is older by more, the clock was set back, and it
+/// counts.
 pub const LATE: Duration = Duration::from_secs(10);
 
 /// The limit of runs per session. Outside tests no session has more live processes.
 const MAX_RUNS: usize = 32;
 
+/// The effect of an event on the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionEffect {
     Applied,
@@ -29,6 +31,7 @@ pub enum SessionEffect {
     Ignored,
 }
 
+/// Returns the session after an event, and the event's effect.
 pub fn advance(mut session: Session, event: &Event) -> (Session, SessionEffect) {
     let Some(index) = run_of(&mut session, event) else {
         return (session, SessionEffect::Ignored);
@@ -109,8 +112,8 @@ fn is_next_of_turn(turn: &Turn, event: &Event) -> bool {
     }
 }
 
-/// Returns whether the event names a turn other than the known one: the hook of its prompt was
-/// killed, or did not run.
+/// Returns whether the event names another turn than the known one. At the end of a turn this means
+/// that the hook of its prompt was killed, or did not run.
 pub fn is_other_turn(turn: &Turn, event: &Event) -> bool {
     let ids = (&turn.prompt_id, &event.facts.prompt_id);
     event.session.agent.ends_turns_as_they_began()
@@ -375,7 +378,7 @@ fn begin_without_prompt(run: &mut Run, event: &Event, is_continued: bool) {
     }
 }
 
-/// Adds the facts of an event's second registration: only the plugin's hook knows of the plugin.
+/// Adds the facts of an event's second report: only the plugin's hook knows the plugin.
 pub fn note_twin(session: &mut Session, event: &Event) {
     if let Some(run) = session.runs.iter_mut().find(|run| run.process == event.process) {
         note_host(run, event);
@@ -429,8 +432,8 @@ fn drop_old_runs(session: &mut Session) {
     }
 }
 
-/// Returns the runs other than the caller's whose process the caller should check: a killed process
-/// reported no end.
+/// Returns the processes of live runs, other than `own`, that may have been killed: a killed
+/// process reported no end, so the caller should check them.
 pub fn runs_to_check(session: &Session, own: ProcessKey) -> Vec<ProcessKey> {
     let unknown = |process: &ProcessKey| *process != ProcessKey::UNKNOWN && *process != own;
     session.live_runs().map(|run| run.process).filter(unknown).collect()

@@ -1,4 +1,4 @@
-//! Tests the table with recorded payloads: `check("SessionStart.startup UserPromptSubmit …")`
+//! Tests the state table with recorded payloads: `check("SessionStart.startup UserPromptSubmit …")`
 //! prints the state after each. `+7s` lets time pass, `@2` makes the next events come from another
 //! process, `~3s` makes the next event that much older than the one before.
 

@@ -1,7 +1,8 @@
-//! A turn whose end a hook has seen: it stays in `pending/` until the hook has finished its work. A
-//! hook that is killed, or that does not get the session's lock, leaves it there; the next process
-//! that changes the session completes it. Completion is idempotent: the notice and the record have
-//! the same id both times.
+//! Decides how to complete a turn whose end a hook has seen but not finished processing.
+//!
+//! The turn stays in `pending/` until its notice, its record and the session are written. If the
+//! hook is killed or does not get the session's lock, the next process that changes the session
+//! completes the turn. Completion is idempotent: notice and record have the same id both times.
 
 use crate::ids::SessionKey;
 use crate::session::Session;
@@ -9,13 +10,14 @@ use crate::session::duplicate_events::{Occurrence, SeenEvent};
 use crate::session::event::{Event, EventFacts, EventKind, ProcessKey};
 use crate::session::turn_record::TurnRecord;
 
+/// A turn whose end a hook has seen and not finished processing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PendingTurn {
     /// The hook process that works on the turn.
     pub writer: ProcessKey,
     /// The agent's process.
     pub agent: ProcessKey,
-    /// The hash of the payload; `origin` is the registration that received it: see `duplicate_events`.
+    /// The hash of the payload. `origin` is the registration that received it (`duplicate_events`).
     pub payload: u64,
     pub origin: String,
     /// The event's name.
@@ -37,10 +39,12 @@ pub enum Completion {
 }
 
 impl PendingTurn {
+    /// Returns the key of the turn's session.
     pub const fn session(&self) -> &SessionKey {
         &self.record.session
     }
 
+    /// Returns the hook call's entry in the session's claims.
     pub fn claim(&self) -> SeenEvent {
         SeenEvent { payload: self.payload, origin: self.origin.clone() }
     }

@@ -1,3 +1,6 @@
+//! Tests that a pending turn is completed once, and does not overwrite a later state of its
+//! session.
+
 use super::*;
 use crate::ids::Agent;
 use crate::session::advance::advance;

@@ -1,6 +1,9 @@
-//! The file format of a session, `sessions/<tool>-<id>.json`. Every hook writes it, so it is small.
-//! Every version of Turnbridge reads it, so unknown fields are skipped and all fields but the
-//! identity have defaults. A value that cannot be parsed counts as absent.
+//! Reads and writes the file of a session, `sessions/<tool>-<id>.json`. Every hook rewrites it, so
+//! it is small.
+//!
+//! Every version of Turnbridge reads it, so unknown fields are skipped and most fields have
+//! defaults. A run with a time or an activity that cannot be parsed is dropped; most other values
+//! that cannot be parsed count as absent.
 
 use std::collections::BTreeMap;
 
@@ -187,8 +190,8 @@ pub fn write_session(session: &Session) -> Vec<u8> {
     serde_json::to_vec(&file).unwrap_or_default()
 }
 
-/// Returns whether the first bytes of a session's file say that no process carries it. The texts of
-/// the user and the model come after these bytes.
+/// Returns whether the state in the first bytes of a session's file is `stopped`. The texts of the
+/// user and the model come after these bytes.
 pub fn is_stopped_in(head: &[u8]) -> bool {
     const KEY: &[u8] = b"\"state\":\"";
     let place = head.windows(KEY.len()).position(|window| window == KEY);

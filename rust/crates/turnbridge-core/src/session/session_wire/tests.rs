@@ -1,3 +1,6 @@
+//! Tests that a session's file is read back as the same session, and that an unusable file reads as
+//! absent.
+
 use super::*;
 use crate::agents::hook_wire::{CallContext, HookReader, interpret};
 use crate::ids::Agent;

@@ -1,5 +1,5 @@
-//! Finds the places where a text is cut: at blank lines, else at line ends, else at white space,
-//! else between characters; outside of fenced code if possible.
+//! Finds the places where a text is cut into messages: at blank lines, else at line ends, else at
+//! white space, else between characters; outside of fenced code if possible.
 //!
 //! A unit that does not fit any more moves to the next message whole, if it fits there; only a unit
 //! longer than a message is cut at the next worse kind of place. So two neighbouring messages are
@@ -26,6 +26,7 @@ struct TextLine {
     fence: Option<usize>,
 }
 
+/// How full a message has to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Filling {
     /// A short message is allowed if that keeps a block whole.

@@ -1,7 +1,7 @@
 //! Parses fenced code as CommonMark defines it, as far as cutting needs it.
 //!
-//! A fence indented by more than three blanks is ignored: when it is cut, its lines are indented so
-//! far that they are code without a fence, too. A fence in a quotation is also ignored.
+//! A fence is ignored if it is indented by more than three blanks: the lines after a cut are then
+//! code without a fence, too. A fence in a quotation is also ignored.
 
 /// Longer than in practice; repeating them would leave no room for the text.
 const MAX_MARK: usize = 64;

@@ -2,16 +2,16 @@
 //!
 //! The pieces of a text, joined, are the text, character for character. A message adds text before
 //! its piece (number, reopened fence) and after it (closing fence). `added_before` and
-//! `added_after` count it, so that the piece is recoverable even if the text itself looks like a
-//! number or a fence. `cut` finds the cuts, `fence` parses fences. The Markdown is sent to Slack
-//! unconverted.
+//! `added_after` count these bytes, so that the piece is recoverable even if the text itself looks
+//! like a number or a fence. The Markdown is sent unconverted. `cut` finds the cuts, `fence` parses
+//! fences.
 
 mod cut;
 mod fence;
 
 use cut::{Filling, TextLayout};
 
-/// The longest message, counted in characters as sent: escapes, number and fences included.
+/// The limit of a message, counted in characters as sent: escapes, number and fences included.
 pub const MAX_TEXT: usize = 3_800;
 
 /// Precedes a piece without visible characters, because Slack refuses such a message.
@@ -46,8 +46,8 @@ impl MessagePart {
     }
 }
 
-/// Escapes the characters that Slack requires in `text`: otherwise `<!channel>` in an answer would
-/// notify the whole channel.
+/// Returns the text with the three characters escaped that Slack requires in `text`: otherwise
+/// `<!channel>` in an answer would notify the whole channel.
 pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,3 +1,6 @@
+//! Tests that texts are cut into sendable messages at good places, and that the pieces of any text
+//! are the whole text.
+
 use super::*;
 
 /// Every part with the added text in brackets; long runs of one character are counted.

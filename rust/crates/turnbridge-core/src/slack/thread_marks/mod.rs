@@ -1,9 +1,9 @@
-//! Tracks how far each thread of this machine has been read in Slack, and which replies were taken
+//! Tracks how far each thread of this machine has been read in Slack, and which replies were stored
 //! beyond that. Only these marks decide whether a reply is new, never its age.
 //!
 //! Slack's history is authoritative: a thread's mark moves only when its replies have been fetched
-//! and all of them are stored. The socket delivers earlier, in any order, or not at all: its
-//! replies are recorded beside the mark and never move it. So no missed reply is skipped, and no
+//! and all of them are stored. The socket delivers earlier, in any order, or not at all, so its
+//! replies are recorded one by one and never move the mark. So no missed reply is skipped, and no
 //! received reply runs again, however long the polling fails in between.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,7 +36,7 @@ struct Mark {
     taken: BTreeSet<SlackTs>,
 }
 
-/// When this machine was first set to listen for replies.
+/// When this machine was first set to listen for replies, and the newest thread that it had then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListeningStart {
     pub wanted: SlackTs,
@@ -90,7 +90,8 @@ impl ThreadMarks {
         self.begun
     }
 
-    /// Returns `None` before the first call to Slack.
+    /// Returns the time from which replies in older threads count. Returns `None` before the first
+    /// call to Slack.
     pub fn since(&self) -> Option<SlackTs> {
         self.since
     }

@@ -1,3 +1,5 @@
+//! Tests that every reply is accepted exactly once, in any order of socket, polling and kills.
+
 use super::*;
 
 fn ts(text: &str) -> SlackTs {

@@ -1,4 +1,4 @@
-//! Writes the property list of a launch agent (SLV-89..96).
+//! Writes the property list of a launch agent (SLV-89..96), and reads the variables back from one.
 
 use super::xml::{escape, unescape};
 use super::{EnvironmentVariables, Job, Unwritable, check};
@@ -7,7 +7,8 @@ pub const LABEL: &str = "dev.turnbridge.daemon";
 
 const ENVIRONMENT: &str = "<key>EnvironmentVariables</key>";
 
-/// Writes the list. `output` is the file for the daemon's output before its log, and in a panic.
+/// Returns the property list. `output` is the file for the daemon's output before its log, and in a
+/// panic.
 ///
 /// launchd ends the process group of a job with it. Agents that answer a reply have their own
 /// sessions and survive (`AbandonProcessGroup` is not needed for that).

@@ -1,5 +1,5 @@
-//! The definitions of the daemon for service managers: a property list for launchd, a unit for
-//! systemd, a task for Windows. Text only; other code writes the file and calls the manager.
+//! Writes the daemon's definitions for service managers: a property list for launchd, a unit for
+//! systemd, a task for Windows. They are texts; other code writes the file and calls the manager.
 //!
 //! A value may contain any character of a folder's name. A value that a format cannot represent is
 //! refused: a definition with another meaning would start another program.
@@ -14,7 +14,7 @@ use std::fmt;
 /// Names and values, in the order in which they are written.
 pub type EnvironmentVariables = Vec<(String, String)>;
 
-/// The program to run, and to restart whenever it ends.
+/// The program that the service manager runs, and restarts whenever it ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Job {
     /// The absolute path.

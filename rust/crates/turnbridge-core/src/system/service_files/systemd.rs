@@ -1,17 +1,4 @@
-//! Writes the unit for the user's systemd.
-//!
-//! Agents are the daemon's children and inherit its restrictions, so most options that harden a
-//! service would break them. These are omitted on purpose:
-//! - `NoNewPrivileges`, and every seccomp filter (`SystemCallFilter`, `RestrictAddressFamilies`,
-//!   `RestrictNamespaces`, `RestrictRealtime`, `RestrictSUIDSGID`, `LockPersonality`,
-//!   `MemoryDenyWriteExecute`), which imply it in a user's manager: no `sudo` in an agent. Besides,
-//!   agents make namespaces for their own sandbox, and Node.js writes code that it then runs.
-//! - `ProtectHome`, `ProtectSystem`, `ReadOnlyPaths`, `PrivateTmp`, `PrivateDevices`: an agent
-//!   works in the whole home, uses sockets of the user's terminal in `/tmp`, and needs sound to
-//!   speak.
-//! - `PrivateNetwork`, `IPAddressDeny`: the daemon and the agents use the network.
-//! - `UMask`: files of a project have the mode that they have elsewhere. Turnbridge's files are
-//!   private without it.
+//! Writes the unit for the user's systemd, and reads the variables back from one.
 
 use super::{EnvironmentVariables, Job, Unwritable, refuse_if};
 
@@ -20,6 +7,20 @@ pub const UNIT: &str = "turnbridge.service";
 /// Starts a program whose path systemd does not accept.
 const ENV: &str = "/usr/bin/env";
 
+/// Returns the unit.
+///
+/// Agents are the daemon's children and inherit its restrictions, so most options that harden a
+/// service would break them. These are omitted on purpose:
+/// - `NoNewPrivileges`, and every seccomp filter (`SystemCallFilter`, `RestrictAddressFamilies`,
+///   `RestrictNamespaces`, `RestrictRealtime`, `RestrictSUIDSGID`, `LockPersonality`,
+///   `MemoryDenyWriteExecute`), which imply it in a user's manager: no `sudo` in an agent. Besides,
+///   agents make namespaces for their own sandbox, and Node.js writes code that it then runs.
+/// - `ProtectHome`, `ProtectSystem`, `ReadOnlyPaths`, `PrivateTmp`, `PrivateDevices`: an agent
+///   works in the whole home, uses sockets of the user's terminal in `/tmp`, and needs sound to
+///   speak.
+/// - `PrivateNetwork`, `IPAddressDeny`: the daemon and the agents use the network.
+/// - `UMask`: files of a project have the mode that they have elsewhere. Turnbridge's files are
+///   private without it.
 pub fn render(job: &Job) -> Result<String, Unwritable> {
     job.check()?;
     let command = command(job)?;

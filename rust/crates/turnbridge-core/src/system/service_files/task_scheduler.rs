@@ -1,4 +1,5 @@
-//! Writes the task of the Windows Task Scheduler.
+//! Writes the daemon's task for the Windows Task Scheduler, and detects from its output whether the
+//! task runs.
 //!
 //! A task has no environment of its own, and none is written: it starts with the user's variables
 //! from the registry, PATH included, which is where users of Windows set them.
@@ -14,8 +15,8 @@ pub const TASK: &str = r"\Turnbridge\Daemon";
 /// trigger, every minute, which has no effect while the daemon runs (`IgnoreNew`).
 const CONSOLE: &str = r"%SystemRoot%\System32\conhost.exe";
 
-/// Writes the task. `user` is the user whose logon starts it, `DOMAIN\name`. A task for oneself
-/// needs no administrator.
+/// Returns the task as XML. `user` is the user whose logon starts it, `DOMAIN\name`. A task for
+/// oneself needs no administrator.
 pub fn render(job: &Job, user: &str) -> Result<String, Unwritable> {
     job.check()?;
     check(user)?;
@@ -98,7 +99,8 @@ fn argument(text: &str) -> Result<String, Unwritable> {
     Ok(format!("\"{text}{}\"", "\\".repeat(backslashes)))
 }
 
-/// Returns the bytes that `schtasks` reads: it obeys the declaration of the encoding.
+/// Returns the definition as the bytes that `schtasks` reads: UTF-16 with a mark, as its
+/// declaration says.
 pub fn encode(definition: &str) -> Vec<u8> {
     let units = std::iter::once(0xfeff).chain(definition.encode_utf16());
     units.flat_map(u16::to_le_bytes).collect()

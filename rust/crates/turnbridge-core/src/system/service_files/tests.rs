@@ -1,3 +1,6 @@
+//! Tests the definitions for launchd, systemd and Windows, and that odd values are read back
+//! unchanged or refused.
+
 use super::*;
 
 /// A valid folder name with characters that have a meaning in some format.

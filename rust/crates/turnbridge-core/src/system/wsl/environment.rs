@@ -1,8 +1,9 @@
-//! Reads the folders of a distribution's user from the output of its `env`.
+//! Reads the folders of a distribution's user from the output of `env` in that distribution.
 
 use super::automount_root;
 
-/// The environment of a program without a login shell: it lacks the user's profile variables.
+/// The folders in the environment of a program without a login shell, which lacks the variables of
+/// the user's profile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WslEnvironment {
     pub home: String,
@@ -13,7 +14,7 @@ pub struct WslEnvironment {
 }
 
 impl WslEnvironment {
-    /// Returns `None` if it contains no home.
+    /// Parses the output of `env`. Returns `None` if it contains no home.
     pub fn parse(printed: &str) -> Option<WslEnvironment> {
         let value = |name: &str| {
             let mut lines = printed.lines();

@@ -1,6 +1,7 @@
-//! Detects from texts of the system the WSL in which a process runs.
+//! Detects from texts of the system whether a process runs inside WSL, whether Windows programs can
+//! run there, and where the Windows drives are.
 
-/// The texts and variables of the system.
+/// The texts and variables by which a process detects WSL.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Traces<'a> {
     /// `/proc/sys/kernel/osrelease`
@@ -20,7 +21,8 @@ pub fn is_wsl(traces: &Traces<'_>) -> bool {
     !traces.is_in_a_container && (has_its_kernel || is_told)
 }
 
-/// Reads `/proc/sys/fs/binfmt_misc/WSLInterop`.
+/// Returns whether Windows programs can run here, by the text of
+/// `/proc/sys/fs/binfmt_misc/WSLInterop`.
 pub fn can_run_windows_programs(binfmt: &str) -> bool {
     binfmt.lines().next().is_some_and(|line| line.trim() == "enabled")
 }

@@ -1,8 +1,8 @@
-//! Parses the names and texts of WSL: the names of distributions, the output of `wsl.exe`, and the
-//! names by which each side finds the files and variables of the other.
+//! Parses the names of WSL's distributions and the output of `wsl.exe`, and translates the names by
+//! which Windows and Linux find each other's files and variables.
 //!
-//! Pure: other code runs `wsl.exe` and reads files. `wsl.exe` writes its own texts as UTF-16, but
-//! the output of a program inside a distribution unchanged.
+//! Other code runs `wsl.exe` and reads files. `wsl.exe` writes its own texts as UTF-16, but the
+//! output of a program inside a distribution unchanged.
 
 mod environment;
 mod inside;
@@ -19,7 +19,7 @@ pub use wslenv::merged_wslenv;
 /// The characters that Windows forbids in file names, or interprets.
 const NEVER_IN_NAMES: [char; 9] = ['/', '\\', ':', '*', '?', '"', '<', '>', '|'];
 
-/// The name of a distribution; it can be an argument and a part of a path.
+/// The name of a distribution. It can be an argument and a part of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DistributionName(String);
 
@@ -39,7 +39,7 @@ impl DistributionName {
         &self.0
     }
 
-    /// Compares names, ignoring case as WSL does.
+    /// Returns whether it is the name, ignoring case as WSL does.
     pub fn is_called(&self, name: &str) -> bool {
         self.0.to_lowercase() == name.to_lowercase()
     }
@@ -58,8 +58,8 @@ impl fmt::Display for DistributionName {
     }
 }
 
-/// Decodes the output of `wsl.exe`: UTF-16 (with or without a mark), or UTF-8 with `WSL_UTF8=1`. It
-/// removes NULs.
+/// Returns the output of `wsl.exe` as text without NULs. It is UTF-16 (with or without a mark), or
+/// UTF-8 with `WSL_UTF8=1`.
 pub fn decode_output(bytes: &[u8]) -> String {
     let text = match bytes.strip_prefix(&[0xff, 0xfe]) {
         Some(rest) => from_utf16(rest),

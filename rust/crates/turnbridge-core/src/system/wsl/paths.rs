@@ -1,10 +1,11 @@
-//! The paths by which Windows reaches the files of a distribution.
+//! Builds and compares the paths by which Windows reaches the files of a distribution.
 
 use std::path::{Path, PathBuf};
 
 use super::{DistributionName, NEVER_IN_NAMES};
 
-/// Returns both roots, the newer name first; Windows before 11 knows only the older one (KT-19).
+/// Returns both network paths of a distribution's `/`, the newer first; Windows before 11 knows
+/// only the older one (KT-19).
 pub fn unc_roots(name: &DistributionName) -> [String; 2] {
     ["wsl.localhost", "wsl$"].map(|server| format!(r"\\{server}\{name}"))
 }
@@ -23,8 +24,8 @@ pub fn below(root: &Path, linux: &str) -> Option<PathBuf> {
     Some(path)
 }
 
-/// Returns whether two paths are the same: WSL's server has an older and a newer name, and Windows
-/// ignores case in the names and the kind of slash.
+/// Returns whether two paths name the same file: WSL's server has an older and a newer name, and
+/// Windows ignores the case of the server's and the distribution's names, and the kind of slash.
 pub fn is_same_place(a: &str, b: &str) -> bool {
     a == b || of_distribution(a).is_some_and(|a| of_distribution(b) == Some(a))
 }

@@ -8,8 +8,8 @@ const WANTED: [(&str, char); 4] = [
     ("KAWAII_TERMINAL_INSTANCE_ID", 'u'),
 ];
 
-/// Returns the value with the variables of KT-31 after the existing ones. An existing variable
-/// stays in its place, and gets its missing flags.
+/// Returns the value of `WSLENV` with the variables of KT-31 after the existing ones. An existing
+/// variable stays in its place, and gets its missing flags.
 pub fn merged_wslenv(existing: &str) -> String {
     let mut entries: Vec<String> =
         existing.split(':').filter(|entry| !entry.is_empty()).map(str::to_owned).collect();

@@ -1,7 +1,7 @@
 //! Finds the agents that a typed command line starts, for shells that report their next command.
 //!
-//! It splits words as a shell does, but expands nothing: a variable stays as written. It only binds
-//! a pane (KT-57): a line that it cannot parse contains no agent, and nothing breaks.
+//! It splits words as a shell does, but expands nothing: a variable stays as written. The result
+//! only binds a pane (KT-57), so a line that cannot be parsed simply contains no agent.
 
 pub mod words;
 
@@ -16,7 +16,7 @@ pub enum ShellSyntax {
     PowerShell,
 }
 
-/// An agent that the line starts.
+/// An agent that the line starts, with its arguments and folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Started {
     pub agent: Agent,
@@ -26,7 +26,7 @@ pub struct Started {
     pub folders: Vec<String>,
 }
 
-/// Returns every agent, in the order in which they are started.
+/// Returns every agent that the line starts, in the order in which they are started.
 pub fn agents_in(line: &str, syntax: ShellSyntax) -> Vec<Started> {
     let mut started = Vec::new();
     let mut folders: Vec<String> = Vec::new();

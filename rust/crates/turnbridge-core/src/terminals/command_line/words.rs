@@ -1,11 +1,12 @@
 //! Splits a command line into words and the operators between commands. It removes quotes and
-//! expands nothing.
+//! redirections, and expands nothing.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
 use super::ShellSyntax;
 
+/// A word without its quotes, or an operator between commands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece {
     Word(String),

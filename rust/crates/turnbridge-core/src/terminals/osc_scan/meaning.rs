@@ -1,9 +1,11 @@
-//! Interprets one operating system command (OSC), without its beginning and its end.
+//! Interprets one operating system command (OSC) of a terminal's output, without its introducer and
+//! its terminator.
 
 use percent_encoding::percent_decode;
 
 use super::OscEvent;
 
+/// Returns the observations in the text of one sequence; none if it is of another kind.
 pub fn of_sequence(text: &[u8]) -> Vec<OscEvent> {
     let separator = text.iter().position(|byte| *byte == b';');
     let (code, rest) = match separator {

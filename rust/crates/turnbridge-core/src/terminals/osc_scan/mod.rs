@@ -1,9 +1,9 @@
-//! Scans a terminal's output for the state of its shell: the folder, a returned prompt, a title;
-//! and for the end of output (KT-82). It serves hosts that own the terminal.
+//! Scans a terminal's output for the state of its shell (the folder, a returned prompt, a title),
+//! and detects when output stops and resumes (KT-82). It serves host applications that own the
+//! terminal.
 //!
-//! A state machine over bytes, fed with chunks of any size. It passes no bytes on and stores little
-//! for any input: a sequence longer than any real one is skipped. The time is an argument, with the
-//! bytes.
+//! It is a state machine over bytes, fed with chunks of any size. It stores little for any input: a
+//! sequence longer than any real one is skipped. The caller passes the time with the bytes.
 
 mod meaning;
 
@@ -23,7 +23,7 @@ const C1: u8 = 0xc2;
 const C1_STRING_END: u8 = 0x9c;
 const C1_OSC: u8 = 0x9d;
 
-/// An observation in the output.
+/// An observation in a terminal's output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OscEvent {
     /// The shell is in another folder.
@@ -73,13 +73,14 @@ enum OutputFlow {
 }
 
 impl OscScanner {
-    /// Builds a scanner. `quiet` is the time after which output counts as stopped.
+    /// Returns a scanner. `quiet` is the time after which output counts as stopped.
     pub fn new(quiet: Duration) -> OscScanner {
         let (state, output) = (ScanState::Ground, OutputFlow::None);
         OscScanner { state, text: Vec::new(), cwd: None, quiet, output }
     }
 
-    /// Takes the next bytes of the stream, which arrived at `now`.
+    /// Takes the next bytes of the stream, which arrived at `now`, and returns the observations in
+    /// them.
     pub fn feed(&mut self, bytes: &[u8], now: Timestamp) -> Vec<OscEvent> {
         let mut seen = Vec::new();
         if bytes.is_empty() {
@@ -95,7 +96,7 @@ impl OscScanner {
         seen
     }
 
-    /// Returns an observation if the time without output is long enough.
+    /// Returns `OutputStopped`, once, if the time without output is long enough.
     pub fn tick(&mut self, now: Timestamp) -> Option<OscEvent> {
         let OutputFlow::Flowing { last_at } = self.output else { return None };
         if now.since(last_at) < self.quiet {

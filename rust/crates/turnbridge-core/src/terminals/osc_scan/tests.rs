@@ -1,3 +1,6 @@
+//! Tests that folders, prompts and titles are found in any chunks of output, and that other bytes
+//! are ignored.
+
 use super::*;
 
 const QUIET: Duration = Duration::from_secs(5);

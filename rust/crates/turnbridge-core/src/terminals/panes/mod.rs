@@ -1,9 +1,9 @@
-//! The live registry: which session is shown in which pane (KT-73), and the events of the sessions
-//! when a pane stops showing them.
+//! Tracks which session is shown in which pane (KT-73), and builds the events of the sessions when
+//! a pane stops showing them.
 //!
 //! Claude's hooks find the pane in their environment, so its bindings are derived from the session
 //! files and stored nowhere else. Codex's come from launches (`codex_binding`), or from its hooks
-//! if they know a pane and no launch was seen. Pure: no files and no clock.
+//! if they know a pane and no launch was seen.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ use crate::timestamp::Timestamp;
 /// The limit of stored panes. Beyond it, most have been closed without a report.
 const MAX_PANES: usize = 512;
 
-/// The reported launches, and the observations since.
+/// The reported launches, and the observations since then.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Panes {
     pub codex: Bindings,
@@ -57,7 +57,7 @@ pub struct Binding {
     pub process: ProcessKey,
 }
 
-/// The view of a session in panes, apart from its state.
+/// How a session is shown in panes, apart from its state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PaneView {
     /// A pane shows it: it has a dot, not only a ring.

@@ -1,3 +1,5 @@
+//! Tests which sessions panes show, and which sessions stop when a pane is left.
+
 use super::*;
 use crate::agents::codex::codex_binding::{Rollout, ThreadOrigin};
 use crate::session::Activity;

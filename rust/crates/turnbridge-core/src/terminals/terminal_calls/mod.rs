@@ -1,8 +1,8 @@
-//! Builds the calls by which a terminal switches to a pane, opens another one beside it, or pastes
-//! into it. Other code makes the calls.
+//! Builds the calls by which a terminal switches to a pane, opens another one, prints its text or
+//! pastes into it. Other code makes the calls.
 //!
 //! A pane is identified by its terminal's environment variables, which hooks store. Every value is
-//! a separate argument: no shell receives a folder, an id or a text.
+//! a separate argument: no shell interprets a folder, an id or a text.
 
 mod reader_wire;
 
@@ -36,7 +36,7 @@ pub enum Pane {
     WindowsTerminal,
 }
 
-/// The calls that type a text. None has it as an argument.
+/// The calls that type a text into a pane. None has the text as an argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Paste {
     /// Passes the text to the terminal without typing it.
@@ -110,7 +110,7 @@ end tell
 end run";
 
 impl Pane {
-    /// Finds the pane by a process's variables. With several it takes the first of this order, in
+    /// Returns the pane by a process's variables. With several it takes the first of this order, in
     /// which terminals that run inside others come first.
     pub fn of<'a>(variable: impl Fn(&str) -> Option<&'a str>) -> Option<Pane> {
         let is_number = |text: &&str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
@@ -173,8 +173,8 @@ impl Pane {
         }
     }
 
-    /// Returns the calls that bring it to the front, which must all succeed; `None` if there are
-    /// none.
+    /// Returns the calls that bring the pane to the front, which must all succeed; `None` if there
+    /// are none.
     pub fn switch(&self) -> Option<Vec<TerminalCall>> {
         match self {
             Pane::Tmux { socket, pane } => Some(vec![

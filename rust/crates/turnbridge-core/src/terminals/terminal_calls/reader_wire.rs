@@ -1,6 +1,6 @@
-//! Checks whether keys typed into a pane reach exactly one program. A pane is identified by
+//! Checks whether keys typed into a pane reach the expected program. A pane is identified by
 //! variables, which programs inherit: a program inside `screen` or `dtach` has those of a pane that
-//! may show another terminal by now. So the pane's terminal is queried.
+//! may show another terminal by now. So the pane's own terminal is queried.
 
 use serde::Deserialize;
 
@@ -10,7 +10,7 @@ use super::{Pane, TerminalCall, kitty, wezterm};
 pub(super) const TMUX_FORMAT: &str =
     "#{?pane_dead,dead,alive} #{pane_tty} #{pane_in_mode} #{pane_input_off} #{pane_synchronized}";
 
-/// The program that should read the typed keys.
+/// The program that is expected to read the typed keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PaneReader<'a> {
     pub pid: u32,
@@ -29,8 +29,8 @@ impl Pane {
         }
     }
 
-    /// Returns whether, by the answer, keys reach only `reader`. Returns `false` if the answer does
-    /// not show it.
+    /// Returns whether `answer`, the terminal's answer to the query, shows that keys reach
+    /// `reader`.
     pub fn is_read_by(&self, reader: PaneReader<'_>, answer: &str) -> bool {
         match self {
             Pane::Tmux { .. } => is_tmux_read_by(reader, answer),

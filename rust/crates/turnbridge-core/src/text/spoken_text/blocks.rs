@@ -1,7 +1,7 @@
-//! Splits Markdown into blocks: which lines are spoken, and which belong together. `inline` handles
-//! the marks inside a line.
+//! Splits Markdown into the blocks that are spoken: paragraphs, headings, list items and rows of
+//! tables. Code blocks and comments are dropped. `inline` converts the marks inside a line.
 
-/// A part of the text with a pause after it.
+/// A part of the text that is spoken with a pause after it.
 pub(super) enum SpokenBlock {
     Prose(String),
     /// The cells of a table's row.

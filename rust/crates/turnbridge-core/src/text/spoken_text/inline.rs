@@ -1,4 +1,4 @@
-//! Converts the marks inside a line to speech: code, links, emphasis and HTML.
+//! Converts the Markdown inside a block to speech: code, links, emphasis and HTML.
 
 /// The limit in bytes of the search for the end of a link, a tag or a piece of code.
 const REACH: usize = 2_000;
@@ -8,6 +8,7 @@ const LONGEST_CODE: usize = 40;
 
 const SCHEMES: [&str; 6] = ["https://", "http://", "ftp://", "file://", "mailto:", "www."];
 
+/// Returns the speech of a text without its marks, with single blanks.
 pub(super) fn spoken(text: &str) -> String {
     let mut said = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,8 +1,8 @@
 //! Converts Markdown to the text that a person would read aloud, with its language.
 //!
-//! Pure, and more tolerant than CommonMark: the text is not rendered, so a misread mark costs a
-//! word at most. Other code chooses voices and runs the programs that speak. Every search ahead is
-//! bounded, so that the time grows linearly with the length.
+//! It is more tolerant than CommonMark: the text is not rendered, so a misread mark costs a word at
+//! most. Every search ahead is bounded, so that the time grows linearly with the length. Other code
+//! chooses voices and runs the programs that speak.
 
 mod blocks;
 mod inline;
@@ -21,7 +21,8 @@ pub enum Language {
     English,
 }
 
-/// Returns the utterances; none if it has no speakable words, such as an answer of code only.
+/// Returns the utterances of a Markdown text; none if it has no speakable words, such as an answer
+/// of code only.
 pub fn spoken_text(markdown: &str) -> Vec<Utterance> {
     let mut utterances = Vec::new();
     for block in blocks::blocks(&without_control_characters(markdown)) {

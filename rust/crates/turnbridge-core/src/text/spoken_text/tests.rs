@@ -1,3 +1,5 @@
+//! Tests which words of Markdown are spoken, and in which language.
+
 use super::*;
 
 /// One line per utterance's line, with its language before it.

@@ -1,7 +1,8 @@
-//! The layout of the file, so that added text looks like the text around it.
+//! Renders added text in the layout of the settings file, and plans the splices that add members to
+//! it and remove them.
 //!
 //! If members are on separate lines, added ones are too, with the indentation and line ends of
-//! their neighbours; if they are in one line, added ones follow in it. An added group is one line:
+//! their neighbours; if they are on one line, added ones follow on it. An added group is one line:
 //! a diff shows one line per hook, and a user can remove a hook by removing one line.
 
 use std::ops::Range;
@@ -54,6 +55,7 @@ impl NewEntry {
     }
 }
 
+/// The layout of a settings file: how its members are indented and separated.
 pub struct SettingsLayout<'a> {
     text: &'a str,
     /// One level of indentation.
@@ -63,11 +65,12 @@ pub struct SettingsLayout<'a> {
 }
 
 impl<'a> SettingsLayout<'a> {
-    /// Builds the layout of a text that has none yet.
+    /// Returns the layout for a text that has none yet: two spaces, separate lines.
     pub fn plain(text: &'a str) -> SettingsLayout<'a> {
         SettingsLayout { text, unit: "  ".to_owned(), is_tight: false }
     }
 
+    /// Reads the layout of a parsed text.
     pub fn of(text: &'a str, root: &Node) -> SettingsLayout<'a> {
         let mut layout = SettingsLayout::plain(text);
         if let Some(member) = root.members().first() {
@@ -138,6 +141,7 @@ impl<'a> SettingsLayout<'a> {
         }
     }
 
+    /// Renders the value on one line.
     pub fn inline(&self, new: &NewEntry) -> String {
         let body = match &new.body {
             NewValue::Scalar(text) => text.clone(),
@@ -149,7 +153,7 @@ impl<'a> SettingsLayout<'a> {
         self.key(new) + &body
     }
 
-    /// Renders the value on separate lines, the first of which is indented already.
+    /// Renders the value on separate lines, of which the first is already indented.
     pub fn render(&self, new: &NewEntry, indent: &str) -> String {
         self.render_with(new, indent, self.line_end(self.text.len()))
     }
@@ -176,8 +180,9 @@ impl<'a> SettingsLayout<'a> {
         new.key.map(|key| format!("\"{key}\"{colon}")).unwrap_or_default()
     }
 
-    /// Removes children from a container and appends others. `when_empty` is the text between the
-    /// brackets if no child is left; with `spreads` an empty container is filled on separate lines.
+    /// Plans the removal of children from a container and the addition of others behind them.
+    /// `when_empty` is the text between the brackets if no child is left; with `spreads` an empty
+    /// container is filled on separate lines.
     pub fn edit_children(
         &self,
         container: &Node,

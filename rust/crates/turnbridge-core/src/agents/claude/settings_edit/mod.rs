@@ -1,8 +1,9 @@
-//! Plans the registration of Turnbridge's hooks in Claude's `settings.json`, and their removal.
+//! Plans the registration of Turnbridge's hooks in Claude's `settings.json`; `removal` plans their
+//! removal. A plan consists of splices of the file's text; other code reads and writes the file.
 //!
-//! Pure: a text comes in, splices come out; other code reads and writes. Other hooks are never
-//! touched: Turnbridge's are in separate groups after them. The name of their program and `--origin
-//! settings` identify them, even if the user has moved or reformatted them.
+//! Hooks of other programs are never changed: Turnbridge's are in separate groups after them. The
+//! name of their program and `--origin settings` identify Turnbridge's entries, even if the user
+//! has moved or reformatted them.
 
 mod layout;
 mod own;
@@ -78,8 +79,8 @@ pub enum EventRegistration {
     No,
 }
 
-/// Registers every missing event and updates outdated ones (KT-7, KT-9, KT-23, KT-24). A missing
-/// file is an empty text.
+/// Plans the registration of every missing event and the update of outdated ones (KT-7, KT-9,
+/// KT-23, KT-24). The text of a missing file is empty.
 pub fn plan_apply(
     text: &str,
     registration: &Registration,

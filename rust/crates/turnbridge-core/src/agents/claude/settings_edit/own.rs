@@ -1,4 +1,5 @@
-//! Recognises Turnbridge's entries among others.
+//! Recognises Turnbridge's entries among the hooks in Claude's settings, by the program's name and
+//! `--origin settings`.
 
 use crate::agents::hook_table::HookProgram;
 use crate::scan::json_tree::Node;
@@ -15,7 +16,8 @@ impl OwnCall {
         program_named(&self.program) == Some(HookProgram::StopGate)
     }
 
-    /// Returns whether it only records, so that every turn ends.
+    /// Returns whether the call has `--no-gate`: the Stop gate then only records, so that every
+    /// turn ends.
     pub fn has_no_gate(&self) -> bool {
         self.arguments.iter().any(|argument| argument == "--no-gate")
     }
@@ -27,6 +29,7 @@ pub fn program_of(handler: &Node) -> Option<HookProgram> {
     program_named(&own_call(handler)?.program)
 }
 
+/// Returns the call of a handler, or `None` if it is not Turnbridge's.
 pub fn own_call(handler: &Node) -> Option<OwnCall> {
     let kind = handler.get("type").map_or(Some("command"), Node::as_str);
     let command = handler.get("command")?.as_str()?;

@@ -1,10 +1,11 @@
-//! The wanted registration: the program for each event, and its arguments.
+//! Builds the entries that Turnbridge wants for an event: program, arguments, matcher and timeout.
 
 use super::layout::NewEntry;
 use crate::agents::hook_table::{HookCall, HookEventName, HookProgram};
 use crate::ids::Agent;
 use crate::text::shell_words::shell_word;
 
+/// The wanted registration: the programs, and how they are called.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Registration {
     /// The absolute paths of the executables.
@@ -24,14 +25,15 @@ pub enum Form {
     Shell,
 }
 
-/// Settings contain no tool that speaks, so the gate is off unless the user wants it.
+/// Whether the registered Stop hook may hold a turn. Settings contain no tool that speaks, so the
+/// gate is off unless the user wants it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopGate {
     On,
     Off,
 }
 
-/// A wanted entry.
+/// The wanted hook of one event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct WantedEntry {
     pub program: HookProgram,
@@ -43,7 +45,7 @@ pub(super) struct WantedEntry {
 }
 
 impl Registration {
-    /// Returns the entries of the table for an event, with the arguments of the settings.
+    /// Returns the hooks that the table has for an event, with the arguments for the settings.
     pub(super) fn wanted(&self, event: HookEventName) -> Vec<WantedEntry> {
         event.calls(Agent::Claude).iter().map(|call| self.call(call)).collect()
     }
@@ -72,6 +74,7 @@ impl Registration {
 }
 
 impl WantedEntry {
+    /// Returns the entry as a group of Claude's settings, to be written on one line.
     pub fn group(&self) -> NewEntry {
         let mut handler = vec![
             NewEntry::string(Some("type"), "command"),

@@ -1,7 +1,8 @@
-//! Removes Turnbridge's entries from the settings.
+//! Plans the removal of Turnbridge's entries from the settings.
 //!
-//! If the text before the registration is known, even an empty list has the same text between its
-//! brackets again. Otherwise containers that held only Turnbridge's entries are removed with them.
+//! Containers that held only these entries are removed with them. If the text before the
+//! registration is known, a container that was empty in it stays, with the same text between its
+//! brackets.
 
 use super::layout::SettingsLayout;
 use super::own::program_of;
@@ -9,8 +10,9 @@ use super::{SettingsPlan, SettingsRefusal, is_blank, parse_settings};
 use crate::scan::json_tree::{Node, Value};
 use crate::scan::splice::Splice;
 
-/// Removes Turnbridge's entries, and the containers that exist only for them. `before` is the text
-/// before the registration, if known: a container that was empty then stays as it was written.
+/// Plans the removal of Turnbridge's entries, and of the containers that exist only for them.
+/// `before` is the text before the registration, if known: a container that was empty in it stays
+/// as it was written.
 pub fn plan_remove(text: &str, before: Option<&str>) -> Result<SettingsPlan, SettingsRefusal> {
     if is_blank(text) {
         return Ok(SettingsPlan::default());
@@ -46,21 +48,21 @@ pub fn plan_remove(text: &str, before: Option<&str>) -> Result<SettingsPlan, Set
     }
 }
 
-/// Returns whether the member counts: of members with the same key the last does.
+/// Returns whether the member counts: of members with the same key only the last does.
 pub(super) fn is_effective(object: &Node, index: usize) -> bool {
     let members = object.members();
     members[index + 1..].iter().all(|later| later.key != members[index].key)
 }
 
-/// The rest of a container after Turnbridge's entries were removed.
+/// The change of a container by the removal of Turnbridge's entries.
 pub(super) enum Stripped {
     Untouched,
     Changed(Vec<Splice>),
-    /// It is empty, and has no reason to stay.
+    /// No entry is left, and the container is to be removed.
     Emptied,
 }
 
-/// What to do with a container that held only Turnbridge's entries.
+/// The treatment of a container that held only Turnbridge's entries.
 #[derive(Clone, Copy)]
 pub(super) enum EmptiedContainer<'a> {
     Drop,
@@ -78,6 +80,7 @@ impl EmptiedContainer<'_> {
     }
 }
 
+/// Plans the removal of Turnbridge's entries from the value of one event.
 pub(super) fn strip(
     layout: &SettingsLayout<'_>,
     event: &Node,

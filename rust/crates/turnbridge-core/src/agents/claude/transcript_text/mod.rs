@@ -1,8 +1,9 @@
-//! Reads a turn's prompt and answer from the end of a Claude transcript.
+//! Reads a turn's prompt and answer from the end of a Claude transcript, for turns whose hooks did
+//! not report them.
 //!
-//! It serves turns whose hooks did not report them. Hooks are preferred, because the transcript may
-//! be read too early: Claude writes the answer up to 100 ms after the Stop hook has begun. Only
-//! texts of the user or the agent count: no tool results, no thinking, no insertions of Claude.
+//! Hooks are preferred, because the transcript may be read too early: Claude writes the answer up
+//! to 100 ms after the Stop hook has begun. Only texts of the user or the agent count: no tool
+//! results, no thinking, no insertions of Claude.
 
 use std::collections::BTreeSet;
 use std::ops::Deref;

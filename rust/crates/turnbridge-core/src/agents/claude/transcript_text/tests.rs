@@ -1,3 +1,6 @@
+//! Tests that prompts and answers are read from recorded and composed transcripts, also if the tail
+//! is cut.
+
 use super::*;
 
 macro_rules! recorded {

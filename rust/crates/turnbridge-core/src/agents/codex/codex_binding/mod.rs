@@ -1,14 +1,11 @@
-//! Tracks which Codex thread a terminal pane shows.
+//! Tracks which Codex thread a terminal pane shows, but not the thread's state (KT-57).
 //!
-//! A launch names the thread (`resume ID`), or it leaves a marker on the pane. The next new thread
-//! that begins in the launch's folder is then the pane's. A marker has no timeout (KT-70, X15):
+//! A launch either names the thread (`resume ID`) or leaves a marker on the pane; a marker binds
+//! the pane to the next new thread in the launch's folder. A marker has no timeout (KT-70, X15):
 //! only the shell's prompt, the pane's end or the next launch removes it. Actions inside the
-//! interface, such as `/resume`, are not visible and change nothing (KT-71). All of this shows
-//! where a thread is shown, and never its state (KT-57).
-//!
-//! No source names the pane of a new thread. So if several panes wait in one folder, the one that
-//! has waited longest gets it, and only that one. This is wrong if the user types into the younger
-//! one first; the next new thread then binds the other pane, and both are bound.
+//! interface, such as `/resume`, are not visible and change nothing (KT-71).
+//! If several panes wait in one folder, the oldest marker gets the new thread, because no source
+//! names the thread's pane. This is wrong if the user types into the younger pane first.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -19,6 +16,7 @@ use crate::ids::{SessionId, is_uuid};
 pub use crate::terminals::pane_id::PaneId;
 use crate::timestamp::Timestamp;
 
+/// An observation that may change which thread a pane shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BindingInput {
     /// The shell of a pane ran Codex. The caller resolves links in `cwd` and in the launch's
@@ -50,9 +48,10 @@ pub struct Rollout {
 }
 
 impl Rollout {
-    /// Reads the file's first line, which is written at the first prompt of the thread. The
-    /// thread's beginning is in its id (UUID 7), and may be minutes earlier: an old thread with its
-    /// first prompt now must not be taken for a new one.
+    /// Returns the facts of a file's first line, which Codex writes at the first prompt of the
+    /// thread. Returns `None` if the line has no usable id or time. The time at which the thread
+    /// began is in its id (UUID 7) and may be minutes earlier: an old thread with its first prompt
+    /// now must not be taken for a new one.
     pub fn of(meta: &ThreadMeta, written_at: Option<Timestamp>) -> Option<Rollout> {
         let id = meta.id.as_deref()?;
         Some(Rollout {
@@ -93,6 +92,7 @@ impl ThreadOrigin {
     }
 }
 
+/// The panes with Codex, and the threads that have been seen.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Bindings {
     /// Only the panes in which Codex may be running.
@@ -101,14 +101,14 @@ pub struct Bindings {
     visible: BTreeMap<SessionId, Timestamp>,
 }
 
-/// The state of a pane with Codex in it.
+/// The state of a pane in which Codex may be running.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CodexPane {
     Waiting(Marker),
     Bound(SessionId),
 }
 
-/// Ordered as new threads are assigned.
+/// A pane's wait for a new thread. Its order is that in which new threads are assigned.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Marker {
     pub expected: ExpectedThread,
@@ -116,6 +116,7 @@ pub struct Marker {
     pub folder: PathBuf,
 }
 
+/// Whether the pane's thread is certainly a new one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ExpectedThread {
     NewThread,
@@ -153,7 +154,7 @@ impl Bindings {
         });
     }
 
-    /// Returns since when a pane has waited for a new thread.
+    /// Returns the time of the oldest marker: since then a pane has waited for a new thread.
     pub fn oldest_marker(&self) -> Option<Timestamp> {
         let at = |pane: &CodexPane| match pane {
             CodexPane::Waiting(marker) => Some(marker.at),
@@ -170,6 +171,7 @@ impl Bindings {
         })
     }
 
+    /// Changes the bindings by an observation.
     pub fn apply(&mut self, input: BindingInput) {
         match input {
             BindingInput::Launched { pane, launch, cwd, at } => {

@@ -1,3 +1,6 @@
+//! Tests that panes are bound to threads by launches, shell prompts and rollouts, with examples and
+//! with random sequences.
+
 use std::collections::BTreeSet;
 
 use super::*;

@@ -1,11 +1,11 @@
-//! Interprets the lines of a Codex rollout as the same events as Claude's hooks; `advance` decides
-//! the state from them.
+//! Converts the lines of a Codex rollout to the same events that hooks report; `session::advance`
+//! decides the state from these.
 //!
 //! Codex records when a turn begins (`task_started`) and how it ends (`task_complete`,
-//! `turn_aborted`). No other record ends it, however final the agent's text is. Ids are not
-//! compared: a review starts one turn and completes another. Only threads of versions before that
-//! (about 0.100) are judged by their messages (KT-46..49). An approval on the screen leaves no
-//! record: such a turn is `working` here (KT-54). Nothing is inferred from silence (KT-51).
+//! `turn_aborted`). No other record ends it. Ids are not compared: a review starts one turn and
+//! completes another. Only a thread without such records (versions before about 0.100) is judged by
+//! its messages (KT-46..49). An approval on the screen leaves no record: such a turn is `working`
+//! here (KT-54). Silence shows nothing (KT-51).
 
 use crate::agents::codex::rollout_wire::{
     Dialect, Phase, RolloutLine, RolloutRecord, TaskAnswer, TaskError, ThreadKind, ThreadMeta,
@@ -19,7 +19,7 @@ use crate::timestamp::Timestamp;
 /// The limit of stored open calls. No model has been seen to start more in parallel.
 const MAX_CALLS: usize = 256;
 
-/// A thread, as far as its rollout has been read.
+/// The state of a thread, as far as its rollout has been read.
 #[derive(Debug, Clone, Default)]
 pub struct RolloutThread {
     meta: Option<ThreadMeta>,
@@ -59,7 +59,7 @@ enum TurnProgress {
     Aborted,
 }
 
-/// An event of a line. `RolloutThread::event` makes an `Event` of it.
+/// An event in a line of a rollout. `RolloutThread::event` converts it to an `Event`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RolloutEvent {
     pub at: Timestamp,
@@ -87,9 +87,9 @@ impl RolloutThread {
         kinds.into_iter().map(named).collect()
     }
 
-    /// Returns the event for the session that the user sees. Threads that work for another one are
-    /// merged into it, as a sub-agent's hooks are. Returns `None` for a thread whose first line
-    /// could not be read: its session is not known.
+    /// Returns the event for the session that the user sees. The events of a sub-agent's or a
+    /// review's thread belong to the thread that it works for. Returns `None` for a thread whose
+    /// first line could not be read: its session is not known.
     pub fn session_event(&self, event: RolloutEvent) -> Option<Event> {
         let meta = self.meta.as_ref()?;
         let own_id = meta.id.as_deref()?;
@@ -140,7 +140,7 @@ impl RolloutThread {
         self.turn.prompt.as_deref()
     }
 
-    /// Returns the agent's last text in it.
+    /// Returns the agent's last text in the turn that runs, or ran last.
     pub fn answer(&self) -> Option<&str> {
         self.turn.answer.as_deref()
     }
@@ -381,7 +381,7 @@ fn ended(answer: Option<String>, is_continued: bool) -> EventKind {
     EventKind::TurnEnded { answer, background_tasks: Vec::new(), stop_hook_active: is_continued }
 }
 
-/// A thread's state in Codex's words.
+/// The state of a thread in Codex's words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ThreadState {
     /// The thread has no event yet (KT-50).
@@ -423,7 +423,8 @@ impl ThreadState {
     }
 }
 
-/// Returns whether it is the prompt of the turn that names a new thread; `notify` reports it too.
+/// Returns whether it is the prompt of the turn by which Codex gives a new thread its title;
+/// `notify` reports that turn too.
 pub fn is_title_request(prompt: &str) -> bool {
     prompt.trim_start().starts_with("Generate a concise, single-line task title")
 }

@@ -1,4 +1,5 @@
-//! Rollouts recorded from the real Codex, whole, in part and damaged, through `advance`.
+//! Tests that rollouts recorded from Codex, whole, in part and damaged, lead to the expected states
+//! through `advance`.
 
 use super::*;
 use crate::agents::codex::rollout_wire::{RolloutReader, ThreadKind, parse_line};

@@ -1,4 +1,4 @@
-//! Recognises texts that Codex inserts into a conversation as the user's.
+//! Recognises texts that Codex inserts into a conversation as if the user had typed them.
 
 /// The beginnings of such texts, in every version seen or read.
 const OPENINGS: [&str; 17] = [
@@ -21,7 +21,8 @@ const OPENINGS: [&str; 17] = [
     "Another language model started to solve this problem",
 ];
 
-/// Matches two texts that early versions reported as the user's even in their events.
+/// Returns whether it is one of two inserted texts that early versions reported as the user's even
+/// in their events.
 pub fn is_surroundings(text: &str) -> bool {
     let text = text.trim_start();
     text.starts_with("<environment_context>") || text.starts_with("<user_instructions>")

@@ -1,9 +1,9 @@
-//! Parses one line of a Codex rollout file. `rollout` decides what it means for the thread.
+//! Parses a line of a Codex rollout file into a record; `rollout` interprets the record.
 //!
-//! Two dialects exist, and a resumed thread keeps the one it was made in: `item_completed`
-//! (paginated, since about 0.150) and `user_message`/`agent_message` before. A line can be tens of
-//! megabytes of tool output, so it is scanned while it streams in, and only the wanted fields are
-//! kept. Unknown records are skipped. Recorded from Codex 0.98, 0.140, 0.166 and 0.169:
+//! Two dialects exist, and a resumed thread keeps its first one: `item_completed` (paginated, since
+//! about 0.150) and `user_message`/`agent_message` before. A line can be tens of megabytes of tool
+//! output, so it is scanned while it streams in, and only the wanted fields are kept. Unknown
+//! records are skipped. Recorded from Codex 0.98, 0.140, 0.166 and 0.169:
 //! `testdata/codex/rollouts`.
 
 mod injected;
@@ -84,6 +84,7 @@ pub struct RolloutLine {
     pub record: RolloutRecord,
 }
 
+/// The records that Turnbridge uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RolloutRecord {
     SessionMeta(ThreadMeta),
@@ -146,12 +147,14 @@ pub enum RolloutRecord {
     Unreadable,
 }
 
+/// The form in which a thread records its messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
     Paginated,
     Legacy,
 }
 
+/// The position of an agent's text in its turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
     /// A text before a tool is used.
@@ -168,6 +171,7 @@ pub enum TaskAnswer {
     Unknown,
 }
 
+/// The error that ended a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskError {
     /// Codex's own word: `usage_limit_exceeded`, `internal_server_error`, `other`.
@@ -175,6 +179,7 @@ pub struct TaskError {
     pub message: Option<String>,
 }
 
+/// The facts in the first record of a rollout.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThreadMeta {
     pub id: Option<String>,
@@ -189,6 +194,7 @@ pub struct ThreadMeta {
     pub dialect: Dialect,
 }
 
+/// The kind of work for which a thread was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ThreadKind {
     User,

@@ -1,4 +1,4 @@
-//! Reads a rollout as a stream of chunks, split into lines.
+//! Reads a rollout that arrives in chunks, and returns its lines as records.
 
 use super::{FIELDS, RolloutLine, RolloutRecord, interpret};
 use crate::scan::json_scan::{Captures, JsonScanner};
@@ -17,6 +17,7 @@ struct PartialLine {
 }
 
 impl RolloutReader {
+    /// Takes the next chunk, and calls `each` for every line that ends in it.
     pub fn feed(&mut self, chunk: &[u8], mut each: impl FnMut(RolloutLine)) {
         let mut rest = chunk;
         while let Some(end) = memchr::memchr(b'\n', rest) {
@@ -29,7 +30,8 @@ impl RolloutReader {
         }
     }
 
-    /// Returns the last line, if the file does not end in a line break. It counts if it is whole.
+    /// Returns the last line, if the file does not end in a line break. Its record is unreadable if
+    /// the line is not whole.
     pub fn finish(mut self) -> Option<RolloutLine> {
         self.line.is_some().then(|| self.take_line())
     }

@@ -1,3 +1,5 @@
+//! Tests that lines of rollouts are parsed, and that unknown, damaged and cut ones do no harm.
+
 use super::*;
 
 #[track_caller]

@@ -1,4 +1,5 @@
-//! Files that no user would write by hand, but a program might.
+//! Tests that registration and removal restore generated settings byte for byte, and leave later
+//! edits of the user unchanged. The files have layouts that a program might write.
 
 use serde_json::Value as Json;
 

@@ -1,3 +1,6 @@
+//! Tests that hooks are registered, updated, inspected and removed as the recorded cases and the
+//! examples here expect.
+
 #[path = "../../../../../../testkit/src/case_folder.rs"]
 mod case_folder;
 mod generated;
