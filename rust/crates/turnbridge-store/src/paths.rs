@@ -1,5 +1,5 @@
-//! The paths of all files. Reads the environment once; ids are checked types before they become
-//! names.
+//! Returns the paths of Turnbridge's files and of the agents' folders, according to the
+//! environment. A session's key is checked before it becomes a part of a name.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! The environment variables by which tests steer the executables. No other module reads one.
+//! Reads the environment variables by which tests steer the executables. No other module reads one.
 //!
 //! Only builds with `debug_assertions` know them. The profiles `release` and `dist` have none:
 //! there every switch is off, and the executables do not even contain the names. Otherwise any

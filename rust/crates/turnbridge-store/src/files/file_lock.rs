@@ -1,4 +1,4 @@
-//! An exclusive lock between processes, on a separate file, with a timeout.
+//! Locks a separate file, exclusively between processes and with a timeout.
 
 use std::fs::{File, OpenOptions};
 use std::io;

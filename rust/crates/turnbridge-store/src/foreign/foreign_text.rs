@@ -1,4 +1,4 @@
-//! Reads a text file of another program, up to a limit.
+//! Reads a text or JSON file of another program, up to a limit.
 
 use std::path::Path;
 

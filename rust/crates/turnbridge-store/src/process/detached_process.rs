@@ -1,5 +1,5 @@
-//! Starts the executables beside this one as detached processes: no process waits for them, and
-//! they get none of this process's streams.
+//! Starts the executables beside this one as detached processes: they get none of this process's
+//! streams, and a signal that ends this process does not end them.
 
 use std::io;
 use std::path::PathBuf;

@@ -1,4 +1,5 @@
-//! Finds the user's home according to the system, whatever the environment contains.
+//! Finds the user's home according to the system. On Linux the environment does not matter.
+//! Elsewhere a home in the environment takes precedence over the system's.
 
 use std::path::PathBuf;
 

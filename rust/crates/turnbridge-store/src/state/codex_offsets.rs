@@ -1,4 +1,4 @@
-//! How far Codex's rollouts have been read, across restarts of the reader.
+//! Stores how far Codex's rollouts have been read, across restarts of the reader.
 //!
 //! Only files that were written to lately have an entry. Every other file had been read to its end
 //! at `seen_at`, so thousands of old ones cost nothing here. The file is replaced whole. After a

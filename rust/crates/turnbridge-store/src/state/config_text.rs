@@ -1,5 +1,5 @@
-//! The text of `config.toml` for hooks, which search for single keys in it. All other code reads
-//! the whole config by `turnbridge-config`.
+//! Reads the text of `config.toml`, for hooks and other code that searches for single keys in it.
+//! `turnbridge-config` reads the whole config.
 
 use std::cell::OnceCell;
 use std::fmt;

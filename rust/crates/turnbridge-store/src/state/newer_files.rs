@@ -1,5 +1,5 @@
-//! Finds the files in the state folder that a newer version of Turnbridge has written, for the log
-//! and the doctor. Code that meets one leaves it alone and reports it.
+//! Finds files in the state folder that a newer version of Turnbridge has written, for the log and
+//! the doctor. Code that meets such a file does not change it.
 
 use std::fs;
 use std::io::{self, Read};

@@ -1,4 +1,4 @@
-//! Queues a notice if the config names a channel that wants it.
+//! Queues a notice if the config names a channel that wants it, or cannot be read.
 
 use std::io;
 

@@ -1,5 +1,5 @@
-//! The `notify` program that the user had in Codex's config before Turnbridge replaced it. Codex
-//! runs only one, so Turnbridge's program runs it, with the same JSON (X1).
+//! Stores the `notify` program that the user had in Codex's config before Turnbridge replaced it.
+//! Codex runs only one, so Turnbridge's program runs the stored one, with the same JSON (X1).
 
 use std::io;
 

@@ -1,6 +1,6 @@
-//! `slack-place.json`: Slack's answers about the direct message with the user, so that neither an
-//! ack nor a notice waits for a call. It is valid for one bot token and one user; for others it
-//! counts as absent.
+//! Stores Slack's answers about the direct message with the user (`slack-place.json`), so that
+//! neither an ack nor a notice waits for a call. They are valid for one bot token and one user; for
+//! others they count as absent.
 
 use std::collections::hash_map::DefaultHasher;
 use std::fs;

@@ -1,5 +1,5 @@
-//! Finds out whether a running Codex has a thread open. It then holds the lock on
-//! `thread-writer-locks/<thread id>.lock`, and only its end releases that.
+//! Finds out whether a running Codex has a thread open. While it has, it holds the lock on
+//! `thread-writer-locks/<thread id>.lock`.
 //!
 //! No code here takes that lock, not even as a shared one for a moment: a Codex that opens the
 //! thread at that moment tries once and gives up ("already has an active writer"). So each platform

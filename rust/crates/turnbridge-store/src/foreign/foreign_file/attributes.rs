@@ -1,5 +1,6 @@
-//! Preserves mode and owner of a replaced file: the new one has the same, or none is written.
-//! Access lists and extended attributes are not copied.
+//! Gives a new file the mode and the owner of the file that it replaces, or returns an error. A
+//! file that is not writable, or has several names, is not replaced. Access lists and extended
+//! attributes are not copied.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};

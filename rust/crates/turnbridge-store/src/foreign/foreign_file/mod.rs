@@ -1,10 +1,11 @@
-//! Changes a file of another program: Claude's `settings.json`, Codex's `config.toml`.
+//! Changes a file of another program: Claude's `settings.json`, Codex's `config.toml`. The caller
+//! decides on the new text.
 //!
-//! Whatever happens, and whichever process is killed, the file is the old one or the new one. A
-//! parallel change by another program is not lost: a file that differs from the plan's is put back,
-//! and the plan is made anew. The first change leaves `<file>.bak`, which is never overwritten
-//! (KT-6). Turnbridge's state folder stores the original file, so that it can be restored byte for
-//! byte. The caller decides on the new text.
+//! Whichever process is killed at whatever moment, the file is the old one or the new one. If
+//! another program changes it meanwhile, that version stays, and the plan is made anew from it
+//! (`swap` has the exception). The first change leaves `<file>.bak`, which is never overwritten
+//! (KT-6). Turnbridge's state folder stores the original text, so that a removal can restore it
+//! byte for byte.
 
 mod attributes;
 mod record;

@@ -1,5 +1,5 @@
-//! Turnbridge's record of a foreign file: the original text, and the hashes of the versions that
-//! Turnbridge wrote and may take back.
+//! Stores what Turnbridge knows of a foreign file: the original text, and the hashes of the
+//! versions that Turnbridge wrote and may take back.
 
 use std::io;
 use std::path::Path;

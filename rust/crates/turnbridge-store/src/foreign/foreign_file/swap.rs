@@ -1,8 +1,8 @@
-//! Swaps the old file and the new one under the file's name.
+//! Puts the new file in the place of the old one, and back.
 //!
-//! If the system can exchange two names, the old file still exists afterwards and can be checked.
-//! If another program wrote it between the last check and the exchange, it is put back. Elsewhere
-//! that gap remains, some microseconds long.
+//! If the system can exchange two names, the old file still exists afterwards and can be checked:
+//! what another program wrote between the last check and the exchange is put back. On other systems
+//! it is lost; that gap is some microseconds long.
 
 use std::fs;
 use std::io;

@@ -1,4 +1,4 @@
-//! Unix: judges owners and modes.
+//! Judges the owner and the mode of a path on Unix.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;

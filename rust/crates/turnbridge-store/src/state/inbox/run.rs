@@ -1,10 +1,10 @@
-//! The run of one reply, according to its files. The runner takes `<id>.lock` and holds it while it
-//! lives. Then it claims `<id>.run`, which is possible once. `<id>.agent` names the process that it
-//! has started, which may outlive it. The agent's hooks write `<id>.ack`, and `<id>.result` is the
-//! end. `<id>.stop` asks the runner to end it, on systems without signals too.
+//! Reads and writes the files of one reply's run. The runner takes `<id>.lock` and holds it while
+//! it lives. Then it claims `<id>.run`, which is possible once. `<id>.agent` names the process that
+//! it has started, which may outlive it. The agent's hooks write `<id>.ack`, and `<id>.result` is
+//! the end. `<id>.stop` asks the runner to end the run, on systems without signals too.
 //!
-//! A process is identified by its pid, its start time and the start of the machine from which this
-//! counts.
+//! A process is identified by its pid, its start time, and the start of the machine from which that
+//! time counts.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};

@@ -1,5 +1,5 @@
-//! `seen.jsonl`: the messages that have arrived, by Slack's event and by channel and time. Slack
-//! delivers at least once, its last retry comes after some five minutes, and a daemon may be
+//! Stores which messages have arrived (`seen.jsonl`), by Slack's event and by channel and time.
+//! Slack delivers at least once, its last retry comes after some five minutes, and a daemon may be
 //! restarted in between.
 
 use std::fs::{self, OpenOptions};

@@ -1,8 +1,9 @@
-//! The files of one notice. Each channel has a separate progress file, `<id>.<channel>.progress`.
+//! Reads and writes the files of one notice. Each channel has a separate progress file,
+//! `<id>.<channel>.progress`.
 //!
 //! Version 0.1 knew one channel and named its file `<id>.progress`. That name is read as Slack's. A
-//! process that writes Slack's progress under the new name puts a held one under the old name, so
-//! that a running 0.1 does not deliver the notice a second time.
+//! process that writes Slack's progress under the new name also writes a held progress under the
+//! old one, so that a running 0.1 does not deliver the notice a second time.
 
 use std::fs;
 use std::io;

@@ -1,5 +1,6 @@
-//! `panes.json`: the live registry of panes (KT-73), and the steps when a pane is left. No hook
-//! writes it. `turnbridge_core::terminals::panes` interprets the bindings.
+//! Stores the registry of the panes in which agents run (`panes.json`, KT-73), and ends the
+//! sessions of a pane that is left. No hook writes it. `turnbridge_core::terminals::panes`
+//! interprets it.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! Reads many sessions. There may be very many that no process carries any more, so no more of a
-//! file is read than the caller needs.
+//! Reads many sessions. Most of them may have no process any more, so it reads no more of a file
+//! than the caller needs.
 
 use std::fs::{self, File};
 use std::io::{self, Read};

@@ -1,4 +1,5 @@
-//! The session files. `update` is the only function that changes one.
+//! Reads and changes the session files. `update` applies an event to one; besides it, only
+//! `turn_completion` changes one, by `load` and `save`. Both hold the session's lock.
 
 mod listing;
 
