@@ -1,4 +1,5 @@
-//! The steps of every call: read, interpret, update the session, log what failed.
+//! Performs the steps that hook calls share: reads and interprets the event, updates the session,
+//! and logs problems.
 
 use std::io::IsTerminal;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! Reads the payload from stdin while it arrives, and keeps only the needed parts of it.
+//! Reads the payload from stdin while it arrives. It keeps only the needed parts of it, and
+//! computes its hash.
 
 use std::io::{self, Read};
 

@@ -1,4 +1,5 @@
-//! Runs `turnbridge-stop-gate`: decides whether the turn may end, then records the result.
+//! Runs `turnbridge-stop-gate`: decides whether the turn may end, records the result, and prints
+//! what Claude or the user has to know.
 
 use std::fs::OpenOptions;
 use std::io::Write;
