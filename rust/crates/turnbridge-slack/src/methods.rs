@@ -1,4 +1,5 @@
-//! The methods of Slack that Turnbridge calls, one function each.
+//! Calls the methods of Slack that identify a token, open a direct message or a socket, and post or
+//! change a message. `catch_up` and `find_message` call those that read messages.
 
 use std::fmt;
 use std::sync::PoisonError;

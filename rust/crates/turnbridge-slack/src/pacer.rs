@@ -1,5 +1,5 @@
 //! Limits how often messages are posted into one channel: three immediately, then one a second. It
-//! does no I/O; the sender sleeps. There is one `Pacer` for each channel.
+//! does no I/O; the sender sleeps. Each channel needs its own `Pacer`.
 
 use std::time::{Duration, Instant};
 

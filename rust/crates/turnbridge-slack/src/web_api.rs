@@ -1,5 +1,6 @@
-//! Makes one call of Slack's Web API, over connections that are kept. The typed calls are in
-//! `methods`; `answer` interprets the answers. There are no retries here.
+//! Makes calls of Slack's Web API, over connections that are kept. The typed calls are in
+//! `methods`, `catch_up` and `find_message`; `answer` interprets the answers. There are no retries
+//! here.
 
 use std::fmt;
 use std::io::Read;

@@ -1,9 +1,9 @@
-//! Decides when to open a socket and when to close one. It does no I/O: news and the time in, steps
-//! out.
+//! Decides when to open a socket and when to close one. It does no I/O: the caller passes changes
+//! and the time, and takes the returned steps.
 //!
 //! There is one socket, or for a moment two: at a refresh the new one is opened first, and the old
-//! one is read until the new one has received hello, and a little longer. It retries after every
-//! error, except one that lasts until the user acts.
+//! one is read until a little after the new one has received hello. It retries after every error,
+//! except one that lasts until the user acts.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant, SystemTime};
