@@ -1,5 +1,6 @@
-//! The variable by which an agent finds its own folder. A session lies in the folder of the agent that
-//! began it, and no agent finds it from another one.
+//! Returns the variable by which an agent finds its own folder (`CLAUDE_CONFIG_DIR`, `CODEX_HOME`),
+//! and the value that a session needs. A session is stored in the folder of the agent that began
+//! it, and an agent with another folder does not find it.
 
 use std::path::Path;
 

@@ -1,5 +1,7 @@
-//! Starts an agent in this terminal, with all that Turnbridge needs to know it again. What a host application
-//! does for its own panes (TV-6..11), for people without one (X34).
+//! Starts an agent in this terminal (`turnbridge run`). Claude Code gets Turnbridge's plugin and a
+//! new session id as arguments, unless the command line or the settings make them unnecessary, and
+//! the variables that a host application sets in its own panes (TV-6..11), for users without one
+//! (X34).
 
 use std::ffi::OsString;
 use std::io::IsTerminal;

@@ -1,4 +1,4 @@
-//! Changes `config.toml`. Every problem is an error with a hint.
+//! Changes `config.toml` by `turnbridge-config`, and adds a hint to every error.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,5 @@
-//! Starts and ends the daemon, and reads its status file. `turnbridge-daemon` does the daemon's
-//! work.
+//! Starts and ends the daemon, and reads its status and the address of its board.
+//! `turnbridge-daemon` does the daemon's work.
 
 use std::fs;
 use std::time::{Duration, Instant};

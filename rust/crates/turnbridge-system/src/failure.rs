@@ -1,5 +1,5 @@
-//! An error with one remedy for the user. The command line prints both, and the board shows them.
-//! No code parses them from a text.
+//! Defines `Hinted`: an error with one remedy for the user and the exit code of the command. The
+//! command line prints both texts, and the board shows them. No code parses them from a text.
 
 use std::fmt;
 

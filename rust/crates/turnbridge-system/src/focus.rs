@@ -1,4 +1,5 @@
-//! Switches to the terminal in which a session runs, or resumes the session in a new one (KT-74).
+//! Switches to the terminal pane in which a session runs, or resumes the session in a new one
+//! (KT-74). If neither is possible, it returns the command for the user.
 
 use std::path::Path;
 

@@ -1,4 +1,5 @@
-//! Reads what our processes have logged: the last lines, and what is added.
+//! Reads the logs of the hooks, the notifier and the daemon: their last lines, and the lines that
+//! are added later.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};

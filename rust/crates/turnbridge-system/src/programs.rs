@@ -1,5 +1,5 @@
-//! The programs of this machine: where the agents' programs and Turnbridge's are, and the output of
-//! one that is run.
+//! Finds the programs of the agents and of Turnbridge on this machine, runs a program and returns
+//! its output, and reads versions.
 
 use std::ffi::OsStr;
 use std::io::{self, Read, Write};

@@ -1,4 +1,4 @@
-//! The command with which the user continues a session in a shell.
+//! Makes the command with which the user, or a new terminal, continues a session.
 
 use turnbridge_core::agents::resume::in_terminal;
 use turnbridge_core::session::Session;

@@ -1,4 +1,4 @@
-//! The state folder of this user, if it can be acted on.
+//! Returns the paths of this user's state folder, or an error with a hint if it must not be used.
 
 use anyhow::Result;
 use turnbridge_store::paths::StatePaths;

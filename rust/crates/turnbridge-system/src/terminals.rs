@@ -1,5 +1,5 @@
-//! Makes the calls of `terminal_calls`: finds a pane, switches to it, opens another one, pastes
-//! into it.
+//! Runs the terminals' programs, by the calls that the core's table of terminals makes: finds a
+//! pane, switches to it, opens another one, pastes into it.
 
 use std::process::Command;
 use std::time::{Duration, Instant};

@@ -1,4 +1,5 @@
-//! What an uninstallation finds and deletes.
+//! Finds the files that Turnbridge has written, for an uninstallation, and deletes them. It removes
+//! no entry from an agent's file; `registration` does that.
 
 use std::fs;
 use std::io;

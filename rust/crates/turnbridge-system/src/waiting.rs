@@ -1,4 +1,5 @@
-//! Notices and replies that wait, found by what people type of their ids.
+//! Finds notices that wait, and drops replies that wait, by the part of their id that the user has
+//! typed.
 
 use std::path::Path;
 

@@ -1,4 +1,5 @@
-//! Finds the caller of the Stop gate in a folder: the plugin, settings files, or none.
+//! Finds out who calls the Stop gate in a folder: the plugin's hooks or a settings file. If none
+//! does, it returns the reason.
 
 use std::path::Path;
 

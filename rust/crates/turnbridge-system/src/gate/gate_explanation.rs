@@ -1,5 +1,6 @@
-//! Explains the gate's decision in a folder. It reads every source, while a hook stops at the first
-//! that decides; the same rules decide here.
+//! Explains, as text and as JSON, what the Stop gate decides in a folder about a turn without
+//! speech. It applies the rules of the hook, but reads every source, while the hook stops at the
+//! first that decides.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

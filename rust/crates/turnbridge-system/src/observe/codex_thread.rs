@@ -1,4 +1,6 @@
-//! A thread of Codex as its rollout tells it: any file, with or without Codex's folder around it.
+//! Reads the state of a Codex thread from its rollout, line by line, for `turnbridge codex state`.
+//! The file may be outside of Codex's folder; then it is unknown whether a Codex has the thread
+//! open.
 
 use std::fs::File;
 use std::io::Read;

@@ -1,4 +1,5 @@
-//! An agent is about to start in a pane.
+//! Records that an agent is about to start in a pane, with its command line and the folder in which
+//! it starts.
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,5 @@
-//! What shells and terminals tell of their panes, and what follows from it. Which session a pane shows is
-//! decided in `turnbridge_core::terminals::panes`.
+//! Records what shells and terminals report about panes: an agent starts, a pane is left, output
+//! stops. `turnbridge_core::terminals::panes` decides which session a pane shows.
 
 mod launch;
 mod output;

@@ -1,5 +1,6 @@
-//! What the output of a pane's programs tells, for a host that owns the terminal and hands the output over.
-//! The bytes are read by a thread of their own, so that it is seen when none come.
+//! Finds events in the output of a pane's programs, for a host that owns the terminal and passes
+//! the output on: a prompt has returned, output has stopped or resumed, a folder, a title. A
+//! separate thread reads the bytes, so that missing output is noticed too.
 
 use std::io::{ErrorKind, Read};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};

@@ -1,5 +1,6 @@
-//! Turnbridge's hooks in Claude Code's `settings.json`, for users without the plugin. They change
-//! only on an explicit command, and only in that file (KT-5, KT-15, X7).
+//! Plans changes of Turnbridge's hooks in Claude Code's `settings.json`, for users without the
+//! plugin, and reads their status. The hooks change only on an explicit command, and only in that
+//! file (KT-5, KT-15, X7).
 
 use std::path::PathBuf;
 

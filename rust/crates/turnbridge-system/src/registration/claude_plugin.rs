@@ -1,5 +1,5 @@
-//! Turnbridge's plugin in Claude Code: where it is installed, and whether it is enabled. No file
-//! lists the plugins that `--plugin-dir` loads.
+//! Finds Turnbridge's plugin in Claude Code: where it is installed, and whether it is enabled. No
+//! file lists the plugins that `--plugin-dir` loads; only earlier sessions show them.
 
 use std::path::{Path, PathBuf};
 

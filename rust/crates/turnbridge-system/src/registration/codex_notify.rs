@@ -1,5 +1,6 @@
-//! The program that Codex runs when a turn has ended. Codex accepts only one; another program's
-//! entry stays unless the user decides otherwise (X1, SLV-64).
+//! Plans changes of `notify` in Codex's `config.toml`, the program that Codex runs when a turn has
+//! ended, and reads its status. Codex accepts only one; another program's entry stays unless the
+//! user decides otherwise (X1, SLV-64).
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! A change of another program's file that is planned, and can be shown before it is made.
+//! Plans a change of another program's file, returns it as a diff for the user, and makes it.
 
 use std::path::Path;
 

@@ -1,6 +1,6 @@
-//! The daemon's work for replies besides messages: starts runners, finds out after a crash how a
-//! run ended, and whether a user or an agent has a session open. `reply_plan` decides when to do
-//! which.
+//! Starts the runners of replies, finds out after a crash how a run ended, and whether a user or an
+//! agent has a session open. `reply_plan` decides when the daemon does which; the messages about
+//! replies are elsewhere.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -1,5 +1,5 @@
-//! Calls the programs of service managers: with arguments only, without a shell, and with a
-//! timeout.
+//! Runs the programs of service managers with a timeout. It passes arguments only, and uses no
+//! shell.
 
 use std::io::ErrorKind;
 use std::process::Command;

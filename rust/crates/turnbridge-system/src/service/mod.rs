@@ -1,8 +1,9 @@
-//! The daemon as a service: a manager starts it at login, and again whenever it ends.
+//! Installs, removes, restarts and checks the daemon's service: a manager starts the daemon at
+//! login, and again whenever it ends.
 //!
-//! launchd, systemd and the Task Scheduler have one small interface.
+//! launchd, systemd and the Task Scheduler implement one trait (`ServiceBackend`).
 //! `turnbridge_core::system::service_files` makes their definitions; this module stores them and
-//! calls the managers. A failed installation leaves everything as it was.
+//! calls the managers. A failed installation restores the earlier state, or reports that it cannot.
 
 mod call;
 mod environment;

@@ -1,4 +1,4 @@
-//! Removes the service, and everything that exists because of it.
+//! Removes the service and the files that exist because of it, and disables it in the config.
 
 use std::fs;
 use std::io;

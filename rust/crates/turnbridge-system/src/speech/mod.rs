@@ -1,4 +1,4 @@
-//! Speech: finds an engine, and lets it play or write a file.
+//! Speaks a text with an installed engine, or writes the speech to a file.
 //!
 //! `turnbridge_core::text::spoken_text` makes the text. Speech outlives the command that starts it,
 //! because an agent's turn must not wait for it. So another process plays (`player`). The command

@@ -1,4 +1,4 @@
-//! The voices of an engine, from its output.
+//! Lists the voices of an engine, from the output of its program.
 
 use anyhow::{Context, Result};
 use turnbridge_core::text::spoken_text::Language;

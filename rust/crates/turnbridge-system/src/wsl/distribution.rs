@@ -1,4 +1,5 @@
-//! One distribution: the paths of its user's files and of Turnbridge's programs, read once.
+//! Reaches the files of one distribution of WSL from Windows, and finds Turnbridge and Claude Code
+//! in it. The distribution's environment is read once.
 
 use std::fs;
 use std::io::Read;

@@ -1,4 +1,5 @@
-//! The distributions of this Windows. All calls use `wsl.exe`, which tests replace.
+//! Lists the distributions of WSL on this Windows, and runs programs in them. All calls use
+//! `wsl.exe`, which tests replace.
 
 use std::io;
 use std::path::PathBuf;

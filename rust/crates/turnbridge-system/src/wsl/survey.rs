@@ -1,5 +1,5 @@
-//! The distributions, and how each that runs is set up. Looking into one that is stopped would start it, so
-//! that is left to the commands that name it.
+//! Reports all distributions, and the setup of each that runs. A stopped one is not examined,
+//! because that would start it; commands that name it do.
 
 use std::path::{Path, PathBuf};
 

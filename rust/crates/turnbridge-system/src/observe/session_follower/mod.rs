@@ -1,10 +1,11 @@
-//! Follows the current state of every session: reads the session files that have changed, and
-//! decides which sessions to check for changes that no hook reports (`observed_events`). The daemon writes
-//! what it finds (`due`, `observed_events`, `reload`); `turnbridge watch` only reads (`changes`, `read`).
+//! Follows the current state of sessions: reads the session files that have changed, and decides
+//! which sessions to check for changes that no hook reports (`observed_events`). The daemon writes
+//! the changes that it finds (it calls `due`, `observed_events`, `reload`); `turnbridge watch` only
+//! reads (`changes`, `read`).
 //!
 //! A pass is cheap enough for five times a second with 500 sessions. Session files are replaced by
-//! renaming, so the folder's time shows whether any has changed. Claude's files are read only after
-//! a change.
+//! renaming, so the folder's modification time shows whether any has changed. Claude's files are
+//! read only after a change.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};

@@ -1,4 +1,4 @@
-//! The agent's process: its group and environment, and how it ends.
+//! Prepares the agent's process (its group and environment), and waits for its end or ends it.
 
 use std::io;
 use std::process::{Child, Command, ExitStatus};

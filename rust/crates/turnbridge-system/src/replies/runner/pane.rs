@@ -1,6 +1,6 @@
-//! Types a reply into the terminal in which its session is open (`resume.live = "pane"`). It is
-//! pasted, so that line ends submit nothing, once the agent there is idle and alone reads its
-//! terminal.
+//! Types a reply into the terminal in which its session is open (`resume.live = "pane"`). It waits
+//! until the agent there is idle and alone reads its terminal, then pastes the text, so that the
+//! line ends in it submit nothing.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,5 @@
-//! The programs that speak, as data: their names and their arguments.
+//! Finds the programs that speak, and makes their calls: arguments and stdin. It starts none of
+//! them.
 //!
 //! No call uses a shell. The text is passed over stdin if the program supports that: every user of
 //! the machine can see an argument, and Linux limits its length.
