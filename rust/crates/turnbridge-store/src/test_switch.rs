@@ -13,7 +13,8 @@ pub enum TestSwitch {
     Now,
     /// The place at which the process kills itself; see `kill_point`.
     KillAt,
-    /// A file with the seconds that the clock is ahead of the system's. Tests change it while processes run.
+    /// A file with the seconds that the clock is ahead of the system's. Tests change it while
+    /// processes run.
     ClockAheadFile,
     /// Another address of Slack's Web API than the config names.
     SlackApiUrl,

@@ -70,6 +70,7 @@ pub fn open_making_folders(path: &Path, options: &mut OpenOptions) -> io::Result
     }
 }
 
+/// Creates a folder and the missing ones above it, with mode 0700.
 pub fn make_private_folder(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);

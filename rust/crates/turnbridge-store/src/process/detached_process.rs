@@ -55,6 +55,7 @@ fn command(name: &str, arguments: &[&str], apart: Detachment) -> io::Result<Comm
     Ok(command)
 }
 
+/// Returns the path of the executable beside this one, or `None` if it does not exist.
 pub fn path_of(name: &str) -> Option<PathBuf> {
     let own = std::env::current_exe().ok()?;
     let name = format!("{name}{}", std::env::consts::EXE_SUFFIX);

@@ -23,6 +23,7 @@ mod platform;
 #[path = "windows.rs"]
 mod platform;
 
+/// Whether a process is alive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Liveness {
     Alive,

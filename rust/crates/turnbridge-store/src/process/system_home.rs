@@ -27,8 +27,8 @@ fn home_in(users: &str, user: u32) -> Option<PathBuf> {
     })
 }
 
-/// Returns the standard library's home. It asks the system if no variable is set, so this is called
-/// after their removal.
+/// Returns the standard library's home: that of the environment, or the system's if no variable is
+/// set.
 #[cfg(not(target_os = "linux"))]
 fn known_home() -> Option<PathBuf> {
     std::env::home_dir()

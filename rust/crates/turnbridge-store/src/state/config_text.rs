@@ -12,7 +12,7 @@ use crate::state::folder_trust::check_config;
 /// The limit of a config.
 const LONGEST: u64 = 4 << 20;
 
-/// Reads the file on first use, and never again: one call uses the same text throughout.
+/// The text of the file, read on first use and never again: one call uses the same text throughout.
 #[derive(Default)]
 pub struct ConfigText {
     read: OnceCell<io::Result<Vec<u8>>>,

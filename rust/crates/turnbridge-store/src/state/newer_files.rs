@@ -18,11 +18,12 @@ pub fn error() -> io::Error {
     io::Error::new(io::ErrorKind::Unsupported, NEWER)
 }
 
+/// Returns whether a newer file prevented the write.
 pub fn is_newer_error(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::Unsupported && error.to_string() == NEWER
 }
 
-/// Returns all such files, in the order of their names.
+/// Returns the files of newer versions in the folders of the state, in the order of their names.
 pub fn find(paths: &StatePaths) -> Vec<PathBuf> {
     let state = paths.state_dir();
     let folders = [
@@ -37,6 +38,7 @@ pub fn find(paths: &StatePaths) -> Vec<PathBuf> {
     found
 }
 
+/// Returns the files of newer versions in one folder.
 pub fn find_in(folder: &Path) -> Vec<PathBuf> {
     let files = fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path());
     files

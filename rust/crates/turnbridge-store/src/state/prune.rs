@@ -79,6 +79,7 @@ fn looks(paths: &StatePaths) -> Vec<Timestamp> {
     }
 }
 
+/// Removes the files that are old according to `look`.
 pub fn prune(paths: &StatePaths, look: &PruneRun) -> io::Result<Pruned> {
     let mut pruned = Pruned::default();
     for path in files_in(&paths.sessions_dir())? {

@@ -15,6 +15,8 @@ pub struct Recovered {
     pub problems: Vec<String>,
 }
 
+/// Completes the turns that hooks have left, and puts the notices of killed writers into the
+/// outbox.
 pub fn recover(paths: &StatePaths) -> Recovered {
     let completed = complete_all(paths);
     let mut problems = completed.problems;

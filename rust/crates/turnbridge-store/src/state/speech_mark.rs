@@ -23,7 +23,7 @@ pub struct SpeechMark {
     was_anothers: bool,
 }
 
-/// The speech that may play.
+/// Which speech has the mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpeechHolder {
     Ours,

@@ -23,6 +23,7 @@ mod platform;
 #[path = "windows.rs"]
 mod platform;
 
+/// Whether a Codex has a thread open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ThreadWriter {
     Held,
@@ -45,7 +46,8 @@ fn path_of(codex_home: &Path, thread_id: &str) -> Option<PathBuf> {
     is_uuid(thread_id).then(|| folder.join(format!("{}.lock", thread_id.to_ascii_lowercase())))
 }
 
-/// Returns `Unknown` for versions of Codex without such locks, which left no folder for them.
+/// Returns whether a Codex has the thread open. Returns `Unknown` for versions of Codex without
+/// such locks, which left no folder for them.
 pub fn writer(codex_home: &Path, thread_id: &str) -> ThreadWriter {
     let Some(path) = path_of(codex_home, thread_id) else { return ThreadWriter::Unknown };
     let has_folder = || path.parent().is_some_and(Path::is_dir);

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use super::{Failure, file};
 
+/// The attributes of the file that is replaced.
 pub struct Attributes {
     /// `None` if there is no file yet.
     metadata: Option<Metadata>,
@@ -32,7 +33,7 @@ impl Attributes {
         Ok(Attributes { metadata: Some(metadata) })
     }
 
-    /// Writes a new file, and returns when it is on the disk.
+    /// Writes a new file with these attributes, and returns when it is on the disk.
     pub fn write_like(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);

@@ -67,6 +67,7 @@ impl Current {
         self.text.as_deref().unwrap_or_default()
     }
 
+    /// Returns the original text, if it is known. A missing file counts as an empty one.
     pub fn before_text(&self) -> Option<&str> {
         self.before.as_ref().map(|before| before.text.as_deref().unwrap_or_default())
     }
@@ -81,6 +82,7 @@ pub struct AppliedText {
     pub without_us: String,
 }
 
+/// The effect of a change on the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileChange {
     Unchanged,
@@ -176,7 +178,8 @@ impl ForeignFile {
         &self.path
     }
 
-    /// Returns a path beside the name that the user knows, not beside the target of a link.
+    /// Returns the path of the backup, beside the name that the user knows, not beside the target
+    /// of a link.
     pub fn backup_path(&self) -> PathBuf {
         let mut name = self.path.file_name().unwrap_or_default().to_owned();
         name.push(".bak");

@@ -14,6 +14,7 @@ use crate::files::bounded_file;
 /// The limit of a record: a settings file in which every byte is escaped.
 const LONGEST: u64 = 128 << 20;
 
+/// The record of one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeRecord {
     version: u32,

@@ -45,6 +45,7 @@ fn holder_of(paths: &StatePaths, id: &str, extension: &str) -> Option<Holder> {
     read_holder(&fs::read(sibling(paths, id, extension).ok()?).ok()?)
 }
 
+/// Returns how far the reply has come.
 pub fn progress(paths: &StatePaths, id: &str) -> ReplyProgress {
     // The order matters: a runner writes the result before it releases the lock.
     let is_claimed = sibling(paths, id, "run").is_ok_and(|path| path.exists());
@@ -60,7 +61,7 @@ pub fn progress(paths: &StatePaths, id: &str) -> ReplyProgress {
     }
 }
 
-/// Returns whether its runner lives, or the agent that it has started.
+/// Returns whether the reply's runner lives, or the agent that it has started.
 pub fn is_running(paths: &StatePaths, id: &str) -> bool {
     is_runner_alive(paths, id) || is_agent_alive(paths, id)
 }

@@ -51,6 +51,7 @@ fn file(paths: &StatePaths) -> PathBuf {
     paths.inbox_dir().join("seen.jsonl")
 }
 
+/// Returns whether the reply's message has arrived before.
 pub fn contains(paths: &StatePaths, reply: &Reply) -> io::Result<bool> {
     let wanted = SeenLine::of(reply, Timestamp::from_micros(0));
     Ok(read(paths)?.iter().any(|line| line.is_same(&wanted)))

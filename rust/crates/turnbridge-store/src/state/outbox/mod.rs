@@ -52,6 +52,7 @@ const REMEMBERED: Duration = Duration::from_secs(24 * 60 * 60);
 /// A notice that is due sooner than this may become due during a check.
 const SOON: Duration = Duration::from_secs(10);
 
+/// Stores a notice, unless its event was reported before.
 pub fn queue(paths: &StatePaths, notice: &Notice) -> io::Result<Queued> {
     let files = NoticeFiles::of(paths, &notice.id)?;
     if files.done().exists() || files.notice().exists() {

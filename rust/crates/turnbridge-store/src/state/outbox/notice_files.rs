@@ -55,12 +55,14 @@ fn held_for_0_1() -> NoticeProgress {
     NoticeProgress { held: true, last_error, ..NoticeProgress::default() }
 }
 
+/// The paths of one notice's files.
 pub struct NoticeFiles {
     folder: PathBuf,
     id: String,
 }
 
 impl NoticeFiles {
+    /// Returns an error if the id cannot be part of a name.
     pub fn of(paths: &StatePaths, id: &str) -> io::Result<NoticeFiles> {
         if !is_notice_id(id) {
             return Err(io::Error::from(io::ErrorKind::InvalidInput));
@@ -88,8 +90,8 @@ impl NoticeFiles {
         self.file("progress")
     }
 
-    /// Returns `None` if a newer version has written it, or if it exists but cannot be read. A
-    /// restart from the beginning would send messages twice.
+    /// Returns the progress on a channel. Returns `None` if a newer version has written it, or if
+    /// it exists but cannot be read: a restart from the beginning would send messages twice.
     pub fn read_progress(&self, channel: &ChannelName) -> Option<NoticeProgress> {
         match self.state_of(channel).0 {
             FileState::Absent => Some(NoticeProgress::default()),
@@ -132,6 +134,7 @@ impl NoticeFiles {
         }
     }
 
+    /// Writes the progress on a channel, and for Slack the held progress for a 0.1.
     pub fn save_progress(
         &self,
         channel: &ChannelName,

@@ -131,7 +131,7 @@ pub fn settle(paths: &StatePaths, homes: &[PathBuf]) -> io::Result<Panes> {
     see(paths, panes, &found)
 }
 
-/// Does the same with a file that is known to have changed.
+/// Does the same as `settle` with a single rollout, which is known to have changed.
 pub fn settle_with(paths: &StatePaths, changed: &Path) -> io::Result<Panes> {
     let panes = read(paths);
     if panes.codex.oldest_marker().is_none() && panes.codex.unseen_threads().next().is_none() {

@@ -37,6 +37,7 @@ pub fn read_matching(paths: &StatePaths, prefix: &str) -> io::Result<Vec<Session
     Ok(sessions)
 }
 
+/// Returns the sessions that some process may carry. Of the others only the first bytes are read.
 pub fn read_open(paths: &StatePaths) -> io::Result<OpenSessions> {
     let mut open = OpenSessions::default();
     let mut bytes = Vec::new();
