@@ -27,7 +27,8 @@ pub struct Announced {
     problem: Option<String>,
 }
 
-/// Returns `None` if the event ends no turn of the agent itself.
+/// Writes the file that records the end of a turn. Returns `None` if the event ends no turn of the
+/// agent itself, or if the state folder must not be used.
 pub fn announce(event: &Event, claim: &SeenEvent) -> Option<Announced> {
     let stop_hook_active = match &event.kind {
         EventKind::TurnEnded { stop_hook_active, .. } => *stop_hook_active,

@@ -129,6 +129,7 @@ pub enum Announce {
     No,
 }
 
+/// Applies the event to its session, and logs the problems.
 pub fn record(
     program: HookProgram,
     received: ReceivedEvent,

@@ -26,7 +26,7 @@ pub enum RawInput {
     Drop,
 }
 
-/// Reads to the end even if the beginning is no JSON, because the agent is still writing.
+/// Reads stdin to the end, even if the beginning is no JSON, because the agent is still writing.
 pub fn read(mut source: impl Read, raw: RawInput) -> HookInput {
     let mut chunk = vec![0; CHUNK];
     let mut reader = HookReader::new();

@@ -81,7 +81,8 @@ pub struct StopVerdict {
     pub tell: Announce,
 }
 
-/// Returns `None` if the event ends no turn, or if its agent has no Stop gate.
+/// Decides whether the turn may end, without recording it. Returns `None` if the event ends no
+/// turn, or if its agent has no Stop gate.
 pub fn stop_verdict(
     event: &Event,
     options: &HookOptions,
