@@ -14,6 +14,7 @@ const WAIT_UNSAID: Duration = Duration::from_secs(30);
 /// and would look like a hang.
 const WAIT_MOST: Duration = Duration::from_secs(600);
 
+/// The parts of an HTTP answer.
 pub(crate) struct ApiAnswer<'a> {
     pub status: u16,
     pub retry_after: Option<&'a str>,

@@ -101,6 +101,7 @@ impl fmt::Debug for SocketUrl {
 }
 
 impl WebApi {
+    /// Returns the identity of a token, and remembers it for `identity_of`.
     pub fn auth_test(&self, token: &Token) -> Result<TokenIdentity, CallError> {
         let (answer, scopes) =
             self.call_telling_scopes(token, "auth.test", Value::Null, Encoding::Form)?;

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 const INTERVAL: Duration = Duration::from_secs(1);
 const BURST: u32 = 3;
 
+/// The pace of one channel.
 #[derive(Debug, Clone, Default)]
 pub struct Pacer {
     /// The time at which the channel is at rest again, if no more messages are sent.

@@ -173,6 +173,7 @@ fn scopes(header: &str) -> Vec<String> {
     header.split(',').filter_map(|scope| plain_code(scope.trim())).collect()
 }
 
+/// Returns the obstacle that the error means.
 pub(crate) fn obstacle(error: &Error) -> ConnectObstacle {
     match error {
         Error::HostNotFound => ConnectObstacle::HostNotFound,

@@ -39,6 +39,7 @@ impl ClockReading {
     }
 }
 
+/// A change that the caller passes to `handle`.
 #[derive(Debug)]
 pub(crate) enum SocketChange {
     Hello {
@@ -64,6 +65,7 @@ pub(crate) enum SocketChange {
     Retry,
 }
 
+/// A step that the caller takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum SocketStep {
     Open(SocketId),
@@ -122,6 +124,7 @@ impl Supervisor {
         retirements.filter_map(|live| live.retire_at).chain(self.open_at).min()
     }
 
+    /// Returns the steps that are due by now.
     pub fn tick(&mut self, now: Instant) -> Vec<SocketStep> {
         let mut steps = Vec::new();
         for live in &mut self.live {
@@ -144,7 +147,7 @@ impl Supervisor {
         steps
     }
 
-    /// Handles news. `jitter` is between 0 and 1.
+    /// Handles a change, and returns the steps that follow. `jitter` is between 0 and 1.
     pub fn handle(
         &mut self,
         change: SocketChange,
