@@ -22,6 +22,7 @@ impl std::error::Error for Hinted {}
 /// the command line prints a `note:`.
 pub type Remark = fn(&str);
 
+/// Returns an error with a hint, and with the exit code 1.
 pub fn hinted(error: impl Into<String>, hint: impl Into<String>) -> anyhow::Error {
     hinted_with_code(1, error, hint)
 }

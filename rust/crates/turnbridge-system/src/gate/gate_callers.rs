@@ -12,6 +12,7 @@ use turnbridge_store::state::session_store;
 
 use crate::registration::claude_plugin::{self, Layers, is_plugin_dir_seen};
 
+/// Returns the caller of the gate, or the reason why none calls it.
 pub fn callers_in(folder: &Path) -> Result<GateCaller, GateBypass> {
     let layers = Layers::read(Some(folder));
     let plugins = claude_config_dir().map(|dir| claude_plugin::find(&dir, &layers));

@@ -72,6 +72,7 @@ impl Explanation {
         self.deciding.map(|position| self.layers[position].1.as_path())
     }
 
+    /// Returns the decision and its reason in one line.
     pub fn summary(&self) -> String {
         let because = &self.decision.because;
         match self.decision.rule {
@@ -108,6 +109,8 @@ impl Explanation {
         })
     }
 
+    /// Returns the explanation for the terminal: the summary, then every source and the last
+    /// decisions.
     pub fn text(&self) -> String {
         let mut text = format!("{}\n\nin `{}`\n", self.summary(), shown(&self.folder));
         let sandbox = if self.sandboxed { "on" } else { "off" };

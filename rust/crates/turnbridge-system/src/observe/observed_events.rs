@@ -46,6 +46,7 @@ pub fn with_observed_events(
     session
 }
 
+/// Returns the changes since the session's file was written: at most one for each of its live runs.
 pub fn observed_events(session: &Session, config_dir: Option<&Path>, now: Timestamp) -> Vec<Event> {
     let signal = |run: &Run| {
         let (kind, at) = signal_of(session, run, config_dir, now)?;

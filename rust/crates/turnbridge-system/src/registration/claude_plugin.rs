@@ -77,6 +77,7 @@ impl Layers {
     }
 }
 
+/// Returns Turnbridge's plugins that the settings name or that Claude Code has installed.
 pub fn find(config_dir: &Path, layers: &Layers) -> Vec<PluginInstallation> {
     let folder = config_dir.join("plugins");
     let installed = read_json(&folder.join("installed_plugins.json"));

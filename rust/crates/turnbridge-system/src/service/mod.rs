@@ -149,7 +149,7 @@ impl Manager {
     }
 }
 
-/// Returns `None` if this system cannot have a service.
+/// Returns the state of the service, or `None` if this system cannot have one.
 pub fn state() -> Result<Option<ServiceState>> {
     let Some(manager) = Manager::of_this_system() else { return Ok(None) };
     let service = manager.service()?;
@@ -184,6 +184,7 @@ fn is_current(service: &dyn ServiceBackend, definition: &[u8]) -> bool {
     service.render(&job).is_ok_and(|wanted| wanted == definition)
 }
 
+/// Restarts the service. Returns an error if the daemon does not run afterwards.
 pub fn restart() -> Result<()> {
     let manager = Manager::of_this_system().ok_or_else(no_manager)?;
     let service = manager.service()?;

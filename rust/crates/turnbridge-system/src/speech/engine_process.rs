@@ -50,6 +50,7 @@ impl EngineProcess {
         let _ = self.child.wait();
     }
 
+    /// Returns whether the engine has written errors so far.
     pub fn has_complained(&mut self) -> bool {
         self.heard.extend(self.complaints.try_iter().flatten());
         !self.heard.is_empty()

@@ -52,7 +52,7 @@ impl Speaker {
         Ok(parse(self.engine, &String::from_utf8_lossy(&printed)))
     }
 
-    /// Whether it lists a voice of this name, or for this language.
+    /// Returns whether the engine lists a voice of this name, or for this language.
     pub fn lists(&self, name: &str) -> bool {
         let is_it = |voice: &Voice| voice.name == name || voice.language == name;
         self.voices().is_ok_and(|voices| voices.iter().any(is_it))

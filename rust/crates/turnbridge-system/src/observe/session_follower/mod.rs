@@ -32,7 +32,7 @@ const THOROUGH: Duration = Duration::from_secs(5);
 /// time.
 const TICK: Duration = Duration::from_millis(100);
 
-/// The sessions that are followed, and the intensity.
+/// Which sessions a follower checks, and how often.
 #[derive(Debug, Clone, Copy)]
 pub struct Schedule {
     follows: fn(Agent) -> bool,
@@ -43,16 +43,17 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// The daemon makes up to five passes a second, so a second is enough. Only the daemon checks
-    /// the files that Claude writes while it is idle: once the daemon has written a change, all
-    /// readers see it. Another part of the daemon follows the rollouts.
+    /// The daemon's schedule. The daemon makes up to five passes a second, so it settles after a
+    /// second. Only the daemon checks the files that Claude writes while it is idle: once the
+    /// daemon has written a change, all readers see it. Another part of the daemon follows the
+    /// rollouts.
     pub const DAEMON: Schedule = Schedule {
         follows: |agent| !agent.tells_turns_by_rollouts(),
         settling: Duration::from_secs(1),
         idle_check: IdleCheck::Files,
     };
 
-    /// `turnbridge watch` makes a pass each second.
+    /// The schedule of `turnbridge watch`, which makes a pass each second.
     pub const WATCH: Schedule = Schedule {
         follows: |_| true,
         settling: Duration::from_millis(2_500),
@@ -77,6 +78,7 @@ pub enum SessionChange {
     Removed(SessionKey),
 }
 
+/// How often the sessions need a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ObservedPace {
     /// An agent works or waits for the user, or has just written something.
@@ -120,7 +122,7 @@ struct FollowedSession {
     is_unchecked: bool,
     /// The stamps of Claude's files about it.
     traces: Vec<Option<FileStamp>>,
-    /// Every pass checks the session until then.
+    /// The end of the time in which every pass checks the session.
     restless_until: Timestamp,
 }
 
@@ -186,7 +188,8 @@ impl SessionFollower {
         };
     }
 
-    /// Returns how often the sessions need a check: more often while one works, never without any.
+    /// Returns how often the sessions need a check now: more often while one works, never if none
+    /// has a process.
     pub fn pulse(&self, now: Timestamp) -> ObservedPace {
         let is_lively = |known: &FollowedSession| known.is_busy() || now <= known.restless_until;
         match () {

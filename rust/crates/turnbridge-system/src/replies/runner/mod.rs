@@ -48,6 +48,7 @@ const LONGEST_COMPLAINT: u64 = 16 << 10;
 /// The interval at which a thread is polled for its release.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
+/// Runs the reply, unless another process runs it, or has done so. Logs the error too.
 pub fn run(paths: &StatePaths, id: &str) -> Result<()> {
     let ran = claim_and_run(paths, id);
     if let Err(error) = &ran {

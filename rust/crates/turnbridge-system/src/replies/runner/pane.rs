@@ -20,7 +20,8 @@ const SEEN_WITHIN: Duration = Duration::from_secs(15);
 const LOOK: Duration = Duration::from_millis(50);
 
 impl ReplyRunner<'_> {
-    /// Returns `None` if no terminal has the session open (any more), so that it can be run.
+    /// Types the reply as soon as that is possible. Returns `None` if no terminal has the session
+    /// open (any more), so that it can be run.
     pub fn type_into_pane(&self, key: &SessionKey) -> Option<RunResult> {
         while is_open(self.paths, key, clock::now()) {
             if self.is_stopping() {
