@@ -1,6 +1,7 @@
-//! Records that a turn has ended before the hook does anything else for it. A kill at any later
-//! moment, or a session whose lock another process holds, then loses no turn: the next process that
-//! changes the session, or the daemon, completes what this hook leaves (`turn_completion`).
+//! Records that a turn has ended before the hook does anything else for it. If the hook is killed
+//! at any later moment, or another process holds the session's lock, no turn is lost: the next
+//! process that changes the session, or the daemon, completes what this hook leaves
+//! (`turn_completion`).
 
 use turnbridge_core::notices::notice::{Notice, notice_id};
 use turnbridge_core::session::Session;
@@ -26,7 +27,8 @@ pub struct Announced {
     problem: Option<String>,
 }
 
-/// Returns `None` if the event ends no turn of the agent itself.
+/// Writes the file that records the end of a turn. Returns `None` if the event ends no turn of the
+/// agent itself, or if the state folder must not be used.
 pub fn announce(event: &Event, claim: &SeenEvent) -> Option<Announced> {
     let stop_hook_active = match &event.kind {
         EventKind::TurnEnded { stop_hook_active, .. } => *stop_hook_active,

@@ -1,5 +1,5 @@
-//! Parses the few arguments of a hook executable by hand, because clap would double its size. A
-//! hook never fails because of an argument: it skips unknown ones.
+//! Parses the few arguments of a hook executable by hand, because clap would double its size, and
+//! prints its help and version. A hook never fails because of an argument: it skips unknown ones.
 
 use std::env::consts;
 use std::ffi::OsString;

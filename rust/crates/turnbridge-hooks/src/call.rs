@@ -1,4 +1,5 @@
-//! The steps of every call: read, interpret, update the session, log what failed.
+//! Performs the steps that hook calls share: reads and interprets the event, updates the session,
+//! and logs problems.
 
 use std::io::IsTerminal;
 use std::path::Path;
@@ -128,6 +129,7 @@ pub enum Announce {
     No,
 }
 
+/// Applies the event to its session, and logs the problems.
 pub fn record(
     program: HookProgram,
     received: ReceivedEvent,

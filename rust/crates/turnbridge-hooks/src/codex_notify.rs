@@ -1,9 +1,9 @@
 //! Handles `turnbridge notify --tool codex`: Codex reports that a turn has ended (SLV-56..63).
 //!
 //! Codex also reports turns that no user began: those of sub-agents and reviews, and the one that
-//! makes a title. The rollout distinguishes them, and contains the user's prompt. A problem that
-//! the user can fix is reported in Slack, once per cause and day (X28). All others are a line in
-//! `notify.log`.
+//! makes a title. The rollout distinguishes the first two, and contains the user's prompt. Every
+//! problem is a line in `notify.log`. One that the user can fix is also queued as a notice, once
+//! per cause and day (X28).
 
 use std::io;
 use std::path::{Path, PathBuf};

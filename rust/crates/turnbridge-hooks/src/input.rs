@@ -1,4 +1,5 @@
-//! Reads the payload from stdin while it arrives, and keeps only the needed parts of it.
+//! Reads the payload from stdin while it arrives. It keeps only the needed parts of it, and
+//! computes its hash.
 
 use std::io::{self, Read};
 
@@ -25,7 +26,7 @@ pub enum RawInput {
     Drop,
 }
 
-/// Reads to the end even if the beginning is no JSON, because the agent is still writing.
+/// Reads stdin to the end, even if the beginning is no JSON, because the agent is still writing.
 pub fn read(mut source: impl Read, raw: RawInput) -> HookInput {
     let mut chunk = vec![0; CHUNK];
     let mut reader = HookReader::new();

@@ -1,9 +1,10 @@
-//! One hook call, from stdin to exit code.
+//! Handles one hook call, from stdin to exit code.
 //!
 //! A hook blocks the agent while it runs. So it takes the time first, waits only for the session's
 //! lock and (in the gate) for the transcript, opens no network connection, and prints only text
-//! that Claude reads. It exits 0 whatever happens, unless the Stop gate has decided that the turn
-//! may not end yet. A failure is one line in `hooks.log`.
+//! that Claude reads or shows to the user. It exits 0 whatever happens, unless the Stop gate has
+//! decided that the turn may not end yet. A failure is one line in `hooks.log`, or in `notify.log`
+//! for a report of Codex.
 
 mod announcement;
 mod arguments;

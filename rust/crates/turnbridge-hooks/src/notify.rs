@@ -1,5 +1,5 @@
-//! The two other sources of a notice: a dialog that waits for the user, and a Stop hook that the
-//! user made by hand (`turnbridge notify --tool claude`).
+//! Queues the notices that `session_store::update` does not: of a dialog that waits for the user,
+//! and of a Stop hook that the user made by hand (`turnbridge notify --tool claude`).
 
 use turnbridge_core::agents::hook_table::HookProgram;
 use turnbridge_core::gate::Rule;

@@ -1,8 +1,8 @@
 //! Decides whether a call is the speak tool of the calling plugin, so that the agent may use it
 //! without asking.
 //!
-//! An allow that the user never gave is the worst result of a hook, and names alone prove nothing:
-//! a project may call its MCP server `plugin_turnbridge_voice`, bring another plugin by
+//! The worst result of a hook is to allow a call that the user never allowed, and names alone prove
+//! nothing: a project may call its MCP server `plugin_turnbridge_voice`, bring another plugin by
 //! Turnbridge's name, and set `CLAUDE_PLUGIN_ROOT`. In doubt the call is not allowed.
 
 use std::path::{Path, PathBuf};

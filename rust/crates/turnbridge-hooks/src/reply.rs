@@ -1,6 +1,6 @@
-//! Records that the agent has received a reply, for the process that runs it. The run has the
-//! reply's id in its environment (`TURNBRIDGE_REPLY_ID`). After a crash the record shows whether
-//! the reply's turn has ended.
+//! Records that the agent has received a reply, or has ended its turn, for the process that runs
+//! it. The run has the reply's id in its environment (`TURNBRIDGE_REPLY_ID`). After a crash the
+//! record shows whether the reply's turn has ended.
 
 use turnbridge_core::session::event::{Event, EventKind};
 use turnbridge_store::paths::StatePaths;

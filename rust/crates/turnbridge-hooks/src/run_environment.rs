@@ -1,4 +1,5 @@
-//! Reads the environment of a hook: the caller, the terminal and the plugin.
+//! Reads the facts about a run from the hook's environment variables: how the agent was started,
+//! the terminal and the plugin.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

@@ -1,8 +1,8 @@
-//! Starts a hook executable.
+//! Defines the `main` of a hook executable.
 //!
-//! On Linux with glibc it has the C `main`, not Rust's. There std prepares guard pages for stack
-//! overflows before `main`, for which glibc parses `/proc/self/maps` with `scanf`. This costs a
-//! short program more than all of its work, and 100 KB. Elsewhere it has Rust's `main`.
+//! On Linux with glibc it is the C `main`, not Rust's. Before Rust's `main`, std prepares guard
+//! pages for stack overflows, for which glibc parses `/proc/self/maps` with `scanf`. This costs a
+//! short program more than all of its work, and 100 KB. Elsewhere it is Rust's `main`.
 
 /// Defines the `main` of a hook executable. On Linux with glibc its file has `#![no_main]`.
 #[macro_export]

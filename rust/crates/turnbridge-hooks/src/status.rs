@@ -1,4 +1,5 @@
-//! Runs `turnbridge-status`: handles every event except Claude's Stop.
+//! Runs `turnbridge-status`: records every event except Claude's Stop, allows Turnbridge's own
+//! speak, and ends a speech when the user types a prompt.
 
 use std::io::Write;
 

@@ -1,4 +1,5 @@
-//! Runs `turnbridge-stop-gate`: decides whether the turn may end, then records the result.
+//! Runs `turnbridge-stop-gate`: decides whether the turn may end, records the result, and prints
+//! what Claude or the user has to know.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -80,7 +81,8 @@ pub struct StopVerdict {
     pub tell: Announce,
 }
 
-/// Returns `None` if the event ends no turn, or if its agent has no Stop gate.
+/// Decides whether the turn may end, without recording it. Returns `None` if the event ends no
+/// turn, or if its agent has no Stop gate.
 pub fn stop_verdict(
     event: &Event,
     options: &HookOptions,

@@ -1,4 +1,5 @@
-//! Searches the end of a transcript for speech while Claude may still be writing it.
+//! Searches the end of a transcript for the turn's speech, and waits for a limited time while
+//! Claude may still be writing it.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

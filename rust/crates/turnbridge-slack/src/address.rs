@@ -1,4 +1,5 @@
-//! Checks the address of the Web API. A token may be sent only encrypted, or to this machine.
+//! Checks the address of the Web API, and that of a socket. A token may be sent only encrypted, or
+//! to this machine.
 
 use std::fmt;
 use std::net::IpAddr;

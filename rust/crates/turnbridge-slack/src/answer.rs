@@ -1,6 +1,6 @@
-//! Interprets an answer, without I/O: status, `Retry-After` and body in, value or error out.
-//! Success is `ok`, never the status. But a body with 5xx may be a gateway's, so it does not count
-//! as Slack's.
+//! Interprets the answer to a call, without I/O: takes status, `Retry-After` and body, and returns
+//! the value or an error. Only `ok` in the body shows a success, not the status. A body with a 5xx
+//! status may be a gateway's, so its `ok` proves nothing.
 
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ const WAIT_UNSAID: Duration = Duration::from_secs(30);
 /// and would look like a hang.
 const WAIT_MOST: Duration = Duration::from_secs(600);
 
+/// The parts of an HTTP answer.
 pub(crate) struct ApiAnswer<'a> {
     pub status: u16,
     pub retry_after: Option<&'a str>,

@@ -1,5 +1,5 @@
-//! The error of a failed call. Its variants answer the question that decides about a retry: can
-//! Slack have acted on the call? Posting is not idempotent, and a blind retry posts twice. The
+//! Defines the error of a failed call. Its variants answer the question that decides about a retry:
+//! can Slack have acted on the call? Posting is not idempotent, and a blind retry posts twice. The
 //! error contains no message text and no token.
 
 use std::fmt;

@@ -1,6 +1,6 @@
-//! Reads the messages that were written while no socket was open: the channel's parents, page by
+//! Reads the messages that were written while no socket was open: a channel's parents, page by
 //! page, with the time of the newest reply to each, and the replies of a thread. Slack retries an
-//! event for some minutes only, and sends it to a single socket of an app.
+//! event for some minutes only, and sends it to only one of an app's sockets.
 
 use serde_json::{Value, json};
 

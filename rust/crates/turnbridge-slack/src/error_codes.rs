@@ -1,5 +1,6 @@
-//! Slack's error codes: which of them last until the user acts, and the remedy. A code that is not
-//! listed may pass by itself.
+//! Classifies Slack's error codes: those that last until the user acts, rate limits, and those
+//! after which Slack may have acted. Also returns the remedy. A code that is not listed may pass by
+//! itself.
 
 /// The token or the app causes the error: no call with it will succeed.
 const TOKEN: [&str; 19] = [

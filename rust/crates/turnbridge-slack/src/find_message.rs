@@ -34,8 +34,9 @@ impl WebApi {
         }
     }
 
-    /// Returns the message's ts. With `thread_ts` it searches that thread, otherwise the channel's
-    /// messages outside of threads. `oldest` is the first ts that the message can have.
+    /// Returns the ts of the message with this id, or `None` if it was not posted. With `thread_ts`
+    /// it searches that thread, otherwise the channel's messages outside of threads. `oldest` is
+    /// the first ts that the message can have.
     pub fn find_message(
         &self,
         token: &Token,
@@ -80,6 +81,7 @@ impl WebApi {
         Err(unclear("more pages than can be read"))
     }
 
+    /// Returns the identity of a token. Calls Slack only if another token was checked last.
     pub(crate) fn identity_of(&self, token: &Token) -> Result<TokenIdentity, CallError> {
         let known = self.identity.lock().unwrap_or_else(PoisonError::into_inner).clone();
         match known {

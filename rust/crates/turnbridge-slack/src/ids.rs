@@ -1,5 +1,5 @@
-//! Checks ids before they are sent, so that a mixed-up value is found here and not in the wrong
-//! channel.
+//! Checks ids and names of methods before they are sent, so that a mixed-up value is an error here
+//! and does not reach the wrong channel.
 
 use crate::call_error::CallError;
 

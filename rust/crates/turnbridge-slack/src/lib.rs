@@ -1,5 +1,5 @@
-//! Slack for Turnbridge: tokens, the Web API and Socket Mode, synchronous. It does not depend on
-//! agents. The error of a call contains whether Slack can have acted on it: `CallError`.
+//! Implements the client of Slack: tokens, the Web API and Socket Mode, synchronous. It does not
+//! depend on agents. The error of a call contains whether Slack can have acted on it: `CallError`.
 
 mod address;
 mod answer;

@@ -1,4 +1,5 @@
-//! The methods of Slack that Turnbridge calls, one function each.
+//! Calls the methods of Slack that identify a token, open a direct message or a socket, and post or
+//! change a message. `catch_up` and `find_message` call those that read messages.
 
 use std::fmt;
 use std::sync::PoisonError;
@@ -100,6 +101,7 @@ impl fmt::Debug for SocketUrl {
 }
 
 impl WebApi {
+    /// Returns the identity of a token, and remembers it for `identity_of`.
     pub fn auth_test(&self, token: &Token) -> Result<TokenIdentity, CallError> {
         let (answer, scopes) =
             self.call_telling_scopes(token, "auth.test", Value::Null, Encoding::Form)?;

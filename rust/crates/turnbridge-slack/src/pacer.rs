@@ -1,11 +1,12 @@
 //! Limits how often messages are posted into one channel: three immediately, then one a second. It
-//! does no I/O; the sender sleeps. There is one `Pacer` for each channel.
+//! does no I/O; the sender sleeps. Each channel needs its own `Pacer`.
 
 use std::time::{Duration, Instant};
 
 const INTERVAL: Duration = Duration::from_secs(1);
 const BURST: u32 = 3;
 
+/// The pace of one channel.
 #[derive(Debug, Clone, Default)]
 pub struct Pacer {
     /// The time at which the channel is at rest again, if no more messages are sent.

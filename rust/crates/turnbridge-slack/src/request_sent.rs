@@ -1,6 +1,6 @@
 //! Records whether any part of a request has left. Until then Slack cannot have processed a failed
-//! call, whatever the error is called. A reset or a timeout looks the same before and after, and
-//! `ureq::Error` does not tell them apart, so this module wraps ureq's transports.
+//! call, whatever the error is. A reset or a timeout looks the same before and after, and
+//! `ureq::Error` does not distinguish the two, so this module wraps ureq's transports.
 //!
 //! A request leaves in at least one write. If the first write fails, its head is not complete at
 //! the server, and no server processes an incomplete request.

@@ -1,6 +1,6 @@
-//! Chooses the trusted certificates: the system's, so that a company's authority counts, or those
-//! of `SSL_CERT_FILE` and `SSL_CERT_DIR`; Mozilla's where a system has none. The crypto provider is
-//! named, because rustls panics if two are linked and none is named.
+//! Chooses the trusted certificates: those of `SSL_CERT_FILE` and `SSL_CERT_DIR`, else the
+//! system's, so that a company's authority counts, else Mozilla's. The crypto provider is named,
+//! because rustls panics if two are linked and none is named.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! A Slack token. Only this type stores one, so that it cannot reach a log by accident.
+//! Defines the type of Slack tokens. It always prints as `***`, so that a token cannot reach a log
+//! by accident.
 
 use std::fmt;
 

@@ -1,5 +1,6 @@
-//! Makes one call of Slack's Web API, over connections that are kept. The typed calls are in
-//! `methods`; `answer` interprets the answers. There are no retries here.
+//! Makes calls of Slack's Web API, over connections that are kept. The typed calls are in
+//! `methods`, `catch_up` and `find_message`; `answer` interprets the answers. There are no retries
+//! here.
 
 use std::fmt;
 use std::io::Read;
@@ -172,6 +173,7 @@ fn scopes(header: &str) -> Vec<String> {
     header.split(',').filter_map(|scope| plain_code(scope.trim())).collect()
 }
 
+/// Returns the obstacle that the error means.
 pub(crate) fn obstacle(error: &Error) -> ConnectObstacle {
     match error {
         Error::HostNotFound => ConnectObstacle::HostNotFound,

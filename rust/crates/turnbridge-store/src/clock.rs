@@ -1,4 +1,4 @@
-//! The clock. A test switch replaces it in tests.
+//! Returns the current time. Test switches stop the clock or set it ahead.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

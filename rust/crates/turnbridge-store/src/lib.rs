@@ -1,9 +1,10 @@
-//! Turnbridge's files, and the status files for other programs.
+//! Reads and writes Turnbridge's files, reads those of the agents, inspects processes, and
+//! publishes a session's state to other programs.
 //!
-//! A session changes only through `session_store::update`, under the session's lock, for every
-//! caller: hooks, daemon, command line. The meaning of events is decided in `turnbridge-core`;
-//! Slack and the agents' programs are in other crates. No function here blocks for long, because
-//! every caller may be a hook.
+//! A session's file changes only under the session's lock: by `session_store::update`, and by
+//! `turn_completion`, which completes the turns that hooks have left. The meaning of events is
+//! decided in `turnbridge-core`; Slack and the agents' programs are in other crates. Every caller
+//! may be a hook, so every wait for a lock has a timeout.
 
 pub mod clock;
 pub mod files;

@@ -1,5 +1,5 @@
-//! The logs: one JSON object a line, rotated. They contain no token, and no text of users or
-//! models.
+//! Writes log entries, one JSON object a line, and rotates the logs. Tokens are masked, and callers
+//! pass no text of users or models.
 
 use std::fmt::Write;
 use std::path::Path;

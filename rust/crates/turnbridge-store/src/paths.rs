@@ -1,5 +1,5 @@
-//! The paths of all files. Reads the environment once; ids are checked types before they become
-//! names.
+//! Returns the paths of Turnbridge's files and of the agents' folders, according to the
+//! environment. A session's key is checked before it becomes a part of a name.
 
 use std::path::{Path, PathBuf};
 
@@ -45,8 +45,9 @@ impl StatePaths {
         self.turns_dir().join(format!("{key}{TURNS_END}"))
     }
 
-    /// Returns the session file to which a file in `turns/` belongs: `KEY.jsonl`, `KEY.PID.prompt`, `KEY.PID.answer` or
-    /// `KEY.sandbox.noted`. The key may name an agent that only a newer version knows.
+    /// Returns the session file to which a file in `turns/` belongs: `KEY.jsonl`, `KEY.PID.prompt`,
+    /// `KEY.PID.answer` or `KEY.sandbox.noted`. The key may name an agent that only a newer version
+    /// knows.
     pub fn session_file_of_turns(&self, turns: &Path) -> PathBuf {
         let name = turns.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let without_extension = |name| Path::new(name).file_stem()?.to_str();
@@ -94,7 +95,7 @@ impl StatePaths {
         self.state.join("daemon.lock")
     }
 
-    /// The `notify` program that Codex had before Turnbridge; see `foreign::previous_notify`.
+    /// The `notify` program that Codex had before Turnbridge; see `state::previous_notify`.
     pub fn previous_notify(&self) -> PathBuf {
         self.state.join("codex-notify.json")
     }
@@ -205,13 +206,14 @@ const SESSION_END: &str = ".json";
 /// The end of the names of the files with sessions' turns.
 const TURNS_END: &str = ".jsonl";
 
-/// Returns the session whose file has this name, as `StatePaths::session_file` makes it. Returns `None` for
-/// a lock, a file that is being written, and any other name.
+/// Returns the session whose file has this name, as `StatePaths::session_file` makes it. Returns
+/// `None` for a lock, a file that is being written, and any other name.
 pub fn session_of_file(name: &str) -> Option<SessionKey> {
     SessionKey::parse(name.strip_suffix(SESSION_END)?)
 }
 
-/// Returns the session whose turns the file with this name holds, as `StatePaths::turns_file` makes it.
+/// Returns the session whose turns the file with this name contains, as `StatePaths::turns_file`
+/// makes it.
 pub fn session_of_turns_file(name: &str) -> Option<SessionKey> {
     SessionKey::parse(name.strip_suffix(TURNS_END)?)
 }

@@ -1,4 +1,4 @@
-//! The environment variables by which tests steer the executables. No other module reads one.
+//! Reads the environment variables by which tests steer the executables. No other module reads one.
 //!
 //! Only builds with `debug_assertions` know them. The profiles `release` and `dist` have none:
 //! there every switch is off, and the executables do not even contain the names. Otherwise any
@@ -13,7 +13,8 @@ pub enum TestSwitch {
     Now,
     /// The place at which the process kills itself; see `kill_point`.
     KillAt,
-    /// A file with the seconds that the clock is ahead of the system's. Tests change it while processes run.
+    /// A file with the seconds that the clock is ahead of the system's. Tests change it while
+    /// processes run.
     ClockAheadFile,
     /// Another address of Slack's Web API than the config names.
     SlackApiUrl,

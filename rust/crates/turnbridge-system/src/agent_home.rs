@@ -1,5 +1,6 @@
-//! The variable by which an agent finds its own folder. A session lies in the folder of the agent that
-//! began it, and no agent finds it from another one.
+//! Returns the variable by which an agent finds its own folder (`CLAUDE_CONFIG_DIR`, `CODEX_HOME`),
+//! and the value that a session needs. A session is stored in the folder of the agent that began
+//! it, and an agent with another folder does not find it.
 
 use std::path::Path;
 
@@ -9,16 +10,16 @@ use turnbridge_core::session::Session;
 use turnbridge_store::foreign::codex_rollouts;
 use turnbridge_store::paths::home_dir;
 
-/// How a variable must be for an agent.
+/// A variable for the start of an agent, and the value that it must have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HomeVariable {
     pub name: &'static str,
-    /// `None`: it must not be set.
+    /// `None` if the variable must not be set.
     pub value: Option<String>,
 }
 
 impl HomeVariable {
-    /// `None`: nothing is known of how the session's agent was started.
+    /// Returns `None` if it is unknown how the session's agent was started.
     pub fn of(session: &Session) -> Option<HomeVariable> {
         let agent = session.key.agent;
         let value = match agent.home_trace() {
@@ -31,7 +32,8 @@ impl HomeVariable {
         Some(HomeVariable { name: agent.home_variable(), value })
     }
 
-    /// Whether the agent finds its folder without being told, as far as our own environment shows.
+    /// Returns whether the folder is the agent's usual one, and this process's environment names no
+    /// other.
     pub fn is_usual(&self, agent: Agent) -> bool {
         let own = std::env::var_os(self.name);
         let Some(value) = &self.value else { return own.is_none() };

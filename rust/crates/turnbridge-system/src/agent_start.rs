@@ -1,5 +1,7 @@
-//! Starts an agent in this terminal, with all that Turnbridge needs to know it again. What a host application
-//! does for its own panes (TV-6..11), for people without one (X34).
+//! Starts an agent in this terminal (`turnbridge run`). Claude Code gets Turnbridge's plugin and a
+//! new session id as arguments, unless the command line or the settings make them unnecessary, and
+//! the variables that a host application sets in its own panes (TV-6..11), for users without one
+//! (X34).
 
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -29,8 +31,8 @@ pub struct AgentStart {
 }
 
 impl AgentStart {
-    /// `argv` is the agent's program and its own arguments; ours come before those. The config is read
-    /// only if it is needed.
+    /// Finds the program, and adds Turnbridge's arguments and variables. `argv` is the program and
+    /// its own arguments, which come last. `config` is called only if it is needed.
     pub fn plan(argv: &[OsString], config: fn() -> Config) -> Result<AgentStart> {
         let words: Vec<_> = argv.iter().map(|word| word.to_string_lossy()).collect();
         let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
@@ -49,15 +51,16 @@ impl AgentStart {
         Ok(AgentStart { agent, command })
     }
 
-    /// The agent takes our place. Windows knows no such thing: there we wait, let Ctrl-C be the agent's own,
-    /// and return its exit status.
+    /// Replaces this process by the agent. Windows cannot do that: there it waits for the agent,
+    /// leaves Ctrl-C to it, and returns its exit code.
     pub fn run(self) -> Result<i32> {
         let program = self.command.get_program().to_string_lossy().into_owned();
         take_our_place(self.command).with_context(|| format!("could not start `{program}`"))
     }
 }
 
-/// Not behind `env` and the like: they would have to be run, too.
+/// Returns the agent that the command line starts. An agent behind `env` and the like is an error,
+/// because those would have to be run, too.
 fn agent_in(words: &[&str]) -> Result<Agent> {
     let agent = command_line::agent(words).filter(|(_, argv)| argv.len() == words.len());
     agent.map(|(agent, _)| agent).ok_or_else(|| {
@@ -66,12 +69,13 @@ fn agent_in(words: &[&str]) -> Result<Agent> {
     })
 }
 
-/// Whether the agent is what the pane shows: one that another agent starts has the pane's variables too.
+/// Returns whether the pane shows this agent. An agent that another agent starts has the pane's
+/// variables too, but is not shown.
 pub fn is_shown() -> bool {
     std::io::stdin().is_terminal() && std::env::var_os("CLAUDECODE").is_none()
 }
 
-/// The one that was named by a path, else as `config.toml` or the PATH says.
+/// Returns the path that the user has named, else the program of `config.toml` or of the PATH.
 fn program(agent: Agent, given: &OsString, config: fn() -> Config) -> Result<PathBuf> {
     let path = PathBuf::from(given);
     if path.components().count() > 1 {
@@ -94,7 +98,8 @@ fn added_arguments(wanted: Additions, new_session: Option<&str>) -> Vec<OsString
     added
 }
 
-/// What a host application tells its hooks (TV-9..11). One that has started us has told them already.
+/// Returns the variables by which a host application informs its hooks (TV-9..11). Returns none if
+/// a host application has set them for this process.
 fn tvine_variables(session: Option<&str>) -> Vec<(&'static str, OsString)> {
     let names = ["TVINE_PROJECT_DIR", "TVINE_SESSION_ID", "TVINE_SOCKET_PATH"];
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
@@ -115,7 +120,8 @@ fn tvine_variables(session: Option<&str>) -> Vec<(&'static str, OsString)> {
     ]
 }
 
-/// They are those of an agent that `turnbridge run` has started, and that has started us.
+/// Returns whether the variables are those of an agent that `turnbridge run` has started, and that
+/// has started this process.
 fn is_inherited_from_us() -> bool {
     let [own, set] = [OWN_SESSION, "TVINE_SESSION_ID"].map(std::env::var_os);
     own.is_some() && own == set

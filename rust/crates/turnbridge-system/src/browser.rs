@@ -1,5 +1,5 @@
-//! The program that opens addresses in a browser. Every user of the machine can read its arguments,
-//! so that they must contain no secret.
+//! Finds and starts the program that opens an address in a browser. Every user of the machine can
+//! read the program's arguments, so the address must contain no secret.
 
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};

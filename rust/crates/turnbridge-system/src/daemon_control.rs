@@ -1,5 +1,5 @@
-//! Starts and ends the daemon, and reads its status file. `turnbridge-daemon` does the daemon's
-//! work.
+//! Starts and ends the daemon, and reads its status and the address of its board.
+//! `turnbridge-daemon` does the daemon's work.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -21,7 +21,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// The timeout for a daemon that holds its lock to write its status.
 const STATUS_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What to do about a daemon that says nothing of itself.
+/// The hint for a daemon that runs but has not written its status.
 pub const MUTE_HINT: &str = "the disk of the state folder may be full, or `daemon.json` not writable; the daemon tries \
      again every 30 s";
 
@@ -57,7 +57,7 @@ pub fn launch(paths: &StatePaths) -> Result<u32> {
     Ok(pid)
 }
 
-/// A daemon that runs, and whose note of itself is not there.
+/// Returns the error for a daemon that runs but has not written its status.
 fn mute(paths: &StatePaths, pid: u32) -> anyhow::Error {
     let file = paths.daemon_status();
     hinted(
@@ -120,15 +120,17 @@ pub fn wait_for_status(paths: &StatePaths) -> (bool, Option<DaemonStatus>) {
     }
 }
 
+/// Returns `None` if there is no status, or none that can be read.
 pub fn read_status(paths: &StatePaths) -> Option<DaemonStatus> {
     serde_json::from_slice(&fs::read(paths.daemon_status()).ok()?).ok()
 }
 
-/// Reads the address of the daemon's board.
+/// Returns the address of the daemon's board, or `None` if there is none.
 pub fn read_board(paths: &StatePaths) -> Option<BoardFile> {
     serde_json::from_slice(&fs::read(paths.board_file()).ok()?).ok()
 }
 
+/// Returns the address of the running daemon's board. If there is none, the error has the reason.
 pub fn find_board(paths: &StatePaths) -> Result<BoardFile> {
     if !is_running(paths) {
         return Err(hinted(
@@ -158,6 +160,7 @@ pub fn is_suspended(status: &DaemonStatus) -> bool {
     process::is_suspended(status.pid)
 }
 
+/// Returns the hint for a suspended daemon.
 pub fn how_to_let_go_on(status: &DaemonStatus) -> String {
     format!(
         "`kill -CONT {}` lets it go on; `turnbridge daemon stop`, then `turnbridge daemon`, starts it anew",

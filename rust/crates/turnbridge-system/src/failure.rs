@@ -1,5 +1,5 @@
-//! An error with one remedy for the user. The command line prints both, and the board shows them.
-//! No code parses them from a text.
+//! Defines `Hinted`: an error with one remedy for the user and the exit code of the command. The
+//! command line prints both texts, and the board shows them. No code parses them from a text.
 
 use std::fmt;
 
@@ -22,6 +22,7 @@ impl std::error::Error for Hinted {}
 /// the command line prints a `note:`.
 pub type Remark = fn(&str);
 
+/// Returns an error with a hint, and with the exit code 1.
 pub fn hinted(error: impl Into<String>, hint: impl Into<String>) -> anyhow::Error {
     hinted_with_code(1, error, hint)
 }

@@ -1,4 +1,5 @@
-//! Switches to the terminal in which a session runs, or resumes the session in a new one (KT-74).
+//! Switches to the terminal pane in which a session runs, or resumes the session in a new one
+//! (KT-74). If neither is possible, it returns the command for the user.
 
 use std::path::Path;
 
@@ -22,10 +23,11 @@ use crate::terminals;
 pub enum FocusAction {
     Switched(Pane),
     Opened(Pane),
-    /// None: the user can run the command.
+    /// No action was possible: the user can run the command.
     OnlyCommand,
 }
 
+/// The result: the action, and the command that opens the session.
 #[derive(Debug)]
 pub struct Focused {
     pub done: FocusAction,
@@ -86,6 +88,7 @@ impl Focused {
         }
     }
 
+    /// Returns the name of the terminal that was switched to, or in which a pane was opened.
     pub fn terminal(&self) -> Option<&'static str> {
         match &self.done {
             FocusAction::Switched(pane) | FocusAction::Opened(pane) => Some(pane.terminal()),

@@ -1,7 +1,8 @@
-//! Turnbridge's actions on a machine, for the daemon and the command line alike: it finds programs,
-//! reaches terminals, speaks, and runs replies.
+//! Performs Turnbridge's actions on a machine, for the daemon and the command line: it registers
+//! hooks, controls the daemon, follows sessions, reaches terminals, speaks, and runs replies.
 //!
-//! No code here parses arguments, prints, or uses the network. A failure is a value with its hint
+//! No code here parses arguments or uses the network, and only the process that plays a speech
+//! prints: one line for the process that started it. A failure is a value with its hint
 //! (`failure`), and the caller shows it.
 
 pub mod agent_home;

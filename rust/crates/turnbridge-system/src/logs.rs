@@ -1,4 +1,5 @@
-//! Reads what our processes have logged: the last lines, and what is added.
+//! Reads the logs of the hooks, the notifier and the daemon: their last lines, and the lines that
+//! are added later.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -9,10 +10,10 @@ use serde_json::Value;
 use turnbridge_store::files::bounded_file::read_tail;
 use turnbridge_store::paths::StatePaths;
 
-/// More than anybody reads.
+/// The size of a log's end that is read for its last lines.
 const TAIL: u64 = 1 << 20;
 
-/// Of the hooks, the notifier and the daemon.
+/// The logs of the hooks, the notifier and the daemon.
 const NAMES: [&str; 3] = ["hooks", "notify", "daemon"];
 
 pub struct Logs(Vec<LogFile>);
@@ -20,11 +21,11 @@ pub struct Logs(Vec<LogFile>);
 struct LogFile {
     name: &'static str,
     path: PathBuf,
-    /// How far `added` has come.
+    /// The position up to which `added` has read.
     seen: u64,
 }
 
-/// A line of the log of that name.
+/// A line, and the name of its log.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Line {
     pub log: &'static str,
@@ -32,7 +33,7 @@ pub struct Line {
 }
 
 impl Logs {
-    /// That of one name, or all.
+    /// Returns the log of that name, or all logs without a name.
     pub fn of(paths: &StatePaths, name: Option<&str>) -> Logs {
         let files = [paths.hooks_log(), paths.notify_log(), paths.daemon_log()];
         let all = NAMES.into_iter().zip(files);
@@ -40,7 +41,7 @@ impl Logs {
         Logs(chosen.map(|(name, path)| LogFile { name, path, seen: 0 }).collect())
     }
 
-    /// The last lines, those of several logs in the order of their times.
+    /// Returns the last lines. Those of several logs are in the order of their times.
     pub fn last(&self, count: usize) -> Vec<Line> {
         let mut lines: Vec<Line> = Vec::new();
         for LogFile { name, path, .. } in &self.0 {
@@ -53,12 +54,12 @@ impl Logs {
         lines.split_off(lines.len().saturating_sub(count))
     }
 
-    /// What is in them by now is not told by `added`.
+    /// Makes `added` skip the lines that exist now.
     pub fn skip_to_end(&mut self) {
         self.0.iter_mut().for_each(|log| log.seen = length_of(&log.path));
     }
 
-    /// Tells the whole lines that have come since it was called last.
+    /// Passes on the whole lines that have been added since the last call.
     pub fn added(&mut self, mut tell: impl FnMut(&Line) -> Result<()>) -> Result<()> {
         for log in &mut self.0 {
             let now = length_of(&log.path);

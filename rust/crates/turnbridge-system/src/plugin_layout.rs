@@ -1,7 +1,8 @@
-//! Where executables are in Turnbridge's plugin. There are three layouts: a checkout has them in
-//! `bin/`, a release archive beside its manifests, and the marketplace's tree in one folder for
-//! each target below `bin/`, with a script in front that picks one (`packaging/dispatch`). No other
-//! code may count folders.
+//! Finds executables in Turnbridge's plugin, and the plugin around an executable. There are three
+//! layouts: a checkout has the executables in `bin/`, a release archive beside its manifests, and
+//! the marketplace's tree in one folder for each target below `bin/`, with a script in front that
+//! picks one (`packaging/dispatch`). `own_speak` of the hooks, which do not use this crate, checks
+//! the same layouts.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! The programs of this machine: where the agents' programs and Turnbridge's are, and the output of
-//! one that is run.
+//! Finds the programs of the agents and of Turnbridge on this machine, runs a program and returns
+//! its output, and reads versions.
 
 use std::ffi::OsStr;
 use std::io::{self, Read, Write};
@@ -83,7 +83,7 @@ fn lasting_name(program: &Path, path: &OsStr) -> Option<PathBuf> {
     })
 }
 
-/// Returns the same path as text, because registrations elsewhere are text.
+/// Returns the path of `own` as text, because registrations elsewhere are text.
 pub fn own_text(name: &str) -> Result<String> {
     let path = own(name)?;
     path.to_str().map(str::to_owned).ok_or_else(|| {
@@ -92,7 +92,7 @@ pub fn own_text(name: &str) -> Result<String> {
     })
 }
 
-/// The output of a program.
+/// The exit status and the output of a program.
 #[derive(Debug)]
 pub struct ProgramAnswer {
     pub status: ExitStatus,
@@ -116,7 +116,7 @@ pub fn ask(command: &mut Command, timeout: Duration) -> io::Result<ProgramAnswer
     ask_with(command, None, timeout)
 }
 
-/// Does the same for a program that reads something first.
+/// Does the same as `ask` for a program that reads `input` first.
 pub fn ask_with(
     command: &mut Command,
     input: Option<&str>,

@@ -1,4 +1,4 @@
-//! Ids, tokens and numbers from the system's random generator. No other module uses it.
+//! Makes ids, tokens and numbers with the system's random generator. No other module uses it.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! The command with which the user continues a session in a shell.
+//! Makes the command with which the user, or a new terminal, continues a session.
 
 use turnbridge_core::agents::resume::in_terminal;
 use turnbridge_core::session::Session;
@@ -12,7 +12,7 @@ use crate::plugin_layout::to_load_again;
 pub struct ResumeCommand {
     pub folder: String,
     pub argv: Vec<String>,
-    /// What names the agent's own folder, if another shell may not have it.
+    /// The variable with the agent's own folder, if another shell may not have it.
     pub home: Option<HomeVariable>,
 }
 
@@ -29,8 +29,9 @@ impl ResumeCommand {
         Some(ResumeCommand { folder: folder.unwrap_or(".").to_owned(), argv, home })
     }
 
-    /// Returns `cd '/home/user/my project' && CODEX_HOME=/home/user/work codex resume ID`, for the usual
-    /// shell of this system. Both shells of Windows accept `&&`, PowerShell since its version 7.
+    /// Returns `cd '/home/user/my project' && CODEX_HOME=/home/user/work codex resume ID`, for the
+    /// usual shell of this system. Both shells of Windows accept `&&`, PowerShell since its version
+    /// 7.
     pub fn line(&self) -> String {
         let words = if cfg!(windows) { windows_words } else { visible_shell_words };
         let cd = words(&["cd".to_owned(), self.folder.clone()]);
@@ -43,7 +44,7 @@ impl ResumeCommand {
         format!("{cd} && {command}")
     }
 
-    /// The arguments that start it without a shell of the user's, with the variable set.
+    /// Returns the arguments that start it without a shell of the user's, with the variable set.
     pub fn argv_with_home(&self) -> Vec<String> {
         let argv = self.argv.as_slice();
         match &self.home {
@@ -56,7 +57,7 @@ impl ResumeCommand {
     }
 }
 
-/// `env`, and what it is to set or to remove.
+/// Returns the call of `env` that sets or removes the variable.
 fn env(HomeVariable { name, value }: &HomeVariable) -> Vec<String> {
     match value {
         Some(value) => vec!["env".to_owned(), format!("{name}={value}")],
@@ -72,8 +73,9 @@ fn posix_line(home: &HomeVariable, argv: &[String]) -> String {
     }
 }
 
-/// For cmd, to which an argument of PowerShell's looks the same unless it has `$` or a backtick in it. A
-/// blank before `&&` would belong to the value; without a value, `set` removes the variable.
+/// Returns the line for cmd. PowerShell passes it on unchanged unless it contains `$` or a
+/// backtick. A blank before `&&` would belong to the value; without a value, `set` removes the
+/// variable.
 fn windows_line(HomeVariable { name, value }: &HomeVariable, argv: &[String]) -> String {
     let escaped = |c: char| match c {
         '"' => String::new(),

@@ -1,4 +1,4 @@
-//! The state folder of this user, if it can be acted on.
+//! Returns the paths of this user's state folder, or an error with a hint if it must not be used.
 
 use anyhow::Result;
 use turnbridge_store::paths::StatePaths;
@@ -6,8 +6,8 @@ use turnbridge_store::state::folder_trust::check_state;
 
 use crate::failure::hinted;
 
-/// Returns an error with a hint if there is no home folder, or if other users can write to the
-/// state folder.
+/// Returns the paths. Returns an error with a hint if there is no home folder, or if other users
+/// can write to the state folder.
 pub fn state_paths() -> Result<StatePaths> {
     let hint = "set HOME (on Windows USERPROFILE)";
     let paths = StatePaths::from_env();

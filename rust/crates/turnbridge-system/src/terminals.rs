@@ -1,5 +1,5 @@
-//! Makes the calls of `terminal_calls`: finds a pane, switches to it, opens another one, pastes
-//! into it.
+//! Runs the terminals' programs, by the calls that the core's table of terminals makes: finds a
+//! pane, switches to it, opens another one, pastes into it.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -49,7 +49,7 @@ pub fn is_there(pane: &Pane) -> bool {
     })
 }
 
-/// Returns `false` if this terminal does not support it.
+/// Switches to the pane. Returns `false` if its terminal does not support that.
 pub fn switch(pane: &Pane) -> Result<bool> {
     let Some(calls) = pane.switch() else { return Ok(false) };
     for call in &calls {
@@ -62,6 +62,7 @@ pub fn switch(pane: &Pane) -> Result<bool> {
     Ok(true)
 }
 
+/// Opens another pane in the same terminal, which runs `argv` in `folder`.
 pub fn open(pane: &Pane, folder: &str, argv: &[String]) -> Result<()> {
     make(&pane.open(folder, argv)).map(drop)
 }
@@ -75,6 +76,7 @@ pub fn is_agents(place: &TypingPlace) -> bool {
     answer.is_some_and(|answer| place.pane.is_read_by(reader, &answer))
 }
 
+/// The result of a paste.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pasted {
     Yes,

@@ -1,4 +1,6 @@
-//! What an uninstallation finds and deletes.
+//! Finds the files that belong to Turnbridge and the backups of the agents' files, for an
+//! uninstallation, and deletes files. It removes no entry from an agent's file; `registration` does
+//! that.
 
 use std::fs;
 use std::io;
@@ -11,8 +13,9 @@ use turnbridge_store::paths::StatePaths;
 use crate::config_file;
 use crate::registration::{claude_hooks, codex_notify};
 
-/// What was changed from another `CLAUDE_CONFIG_DIR` or in a distribution of WSL is not found by
-/// itself; what we keep about it must not be deleted while it is changed.
+/// Returns an error if Turnbridge has changed files of another `CLAUDE_CONFIG_DIR` or `CODEX_HOME`,
+/// or in a distribution of WSL, because an uninstallation does not find these by itself. As long as
+/// they are changed, Turnbridge's records of them must not be deleted.
 pub fn check_elsewhere(paths: &StatePaths) -> Result<()> {
     let mut left = changed_files(paths).context("could not read the state folder")?;
     let own = [claude_hooks::settings_file()?, codex_notify::config_file(paths)?];
@@ -26,7 +29,8 @@ pub fn check_elsewhere(paths: &StatePaths) -> Result<()> {
     Err(anyhow!("{} still call us; {hint}", left.join(", ")))
 }
 
-/// What is ours alone. The config's folder may hold what is not.
+/// Returns the existing files and folders that belong to Turnbridge alone. The folder of the config
+/// is not among them, because it may contain other files.
 pub fn own_files(paths: &StatePaths) -> Result<Vec<PathBuf>> {
     let config = config_file::path()?;
     let lock = config.with_file_name("config.toml.lock");
@@ -35,7 +39,7 @@ pub fn own_files(paths: &StatePaths) -> Result<Vec<PathBuf>> {
     Ok(all.into_iter().flatten().filter(|path| path.exists()).collect())
 }
 
-/// Deletes a file or a folder; one that has gone meanwhile is deleted.
+/// Deletes a file or a folder. One that is missing counts as deleted.
 pub fn delete(path: &Path) -> Result<()> {
     let deleted = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
     match deleted {
@@ -46,7 +50,7 @@ pub fn delete(path: &Path) -> Result<()> {
     }
 }
 
-/// The agents' files as they were before we changed them.
+/// Returns the existing backups of the agents' files.
 pub fn backups(paths: &StatePaths) -> Result<Vec<PathBuf>> {
     let files = [claude_hooks::settings_file()?, codex_notify::config_file(paths)?];
     Ok(files.iter().map(|file| file.backup_path()).filter(|backup| backup.exists()).collect())

@@ -1,4 +1,5 @@
-//! Notices and replies that wait, found by what people type of their ids.
+//! Finds notices that wait, and drops replies that wait, by the part of their id that the user has
+//! typed.
 
 use std::path::Path;
 
@@ -12,7 +13,7 @@ use turnbridge_store::state::outbox::{self, OutboxEntry};
 
 use crate::failure::hinted;
 
-/// Returns the notice whose id begins so, if it can be read.
+/// Returns the one notice whose id begins with `id`, or an error if it cannot be read.
 pub fn find_notice(paths: &StatePaths, id: &str) -> Result<OutboxEntry> {
     let id = find_notice_id(paths, id)?;
     outbox::read(paths, &id).into_iter().next().ok_or_else(|| {
@@ -24,7 +25,8 @@ pub fn find_notice(paths: &StatePaths, id: &str) -> Result<OutboxEntry> {
     })
 }
 
-/// Returns the one id that begins so. A notice that a newer version has written is left as it is.
+/// Returns the one notice id that begins with `id`, with or without the agent in front. Returns an
+/// error for a notice that a newer version has written.
 pub fn find_notice_id(paths: &StatePaths, id: &str) -> Result<String> {
     let folder = paths.outbox_dir();
     let mut found =
@@ -48,12 +50,13 @@ fn is_file_of(path: &Path, id: &str) -> bool {
     stem == id || stem.rsplit_once('.').is_some_and(|(notice, _)| notice == id)
 }
 
-/// People type what tells ids apart, not the tool in front.
+/// Returns the id without the agent in front, because users type only the part that distinguishes
+/// ids.
 fn tail(id: &str) -> &str {
     id.split_once('-').map_or(id, |(_, tail)| tail)
 }
 
-/// Forgets the reply whose id begins so, unless it runs already. Returns its id.
+/// Drops the one reply whose id begins with `id`, unless it is running. Returns its id.
 pub fn drop_reply(paths: &StatePaths, id: &str) -> Result<String> {
     let entries = inbox::entries(paths).context("could not read the inbox")?;
     let ids = entries.into_iter().map(|entry| entry.reply.id);

@@ -1,5 +1,5 @@
-//! Parses the messages of a socket. Unknown messages, and texts that are no JSON, are ignored. But
-//! a message with an `envelope_id` is an envelope, of whichever type.
+//! Parses the messages of a socket, and formats acks. A message with an `envelope_id` is an
+//! envelope, of whichever type. Other unknown messages, and texts that are no JSON, are ignored.
 
 use std::collections::BTreeMap;
 use std::fmt;

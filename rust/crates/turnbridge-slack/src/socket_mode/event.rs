@@ -1,5 +1,5 @@
-//! The events of the connection for the caller. Envelopes go to a callback instead: they are stored
-//! before they are acked.
+//! Defines the events of the connection that the caller receives. Envelopes are none of them: they
+//! go to a callback, which stores them before they are acked.
 
 use std::fmt;
 use std::time::Duration;

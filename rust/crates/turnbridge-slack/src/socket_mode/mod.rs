@@ -1,10 +1,10 @@
-//! Socket Mode: Slack sends events over a WebSocket that this process opens, so this machine opens
-//! no port.
+//! Keeps a Socket Mode connection up: Slack sends events over a WebSocket that this process opens,
+//! so this machine opens no port.
 //!
 //! `supervisor` decides when to open and close, without reading a clock; one thread runs it. Each
 //! socket has a thread (`reader`) that gets its address, connects (`dial`), reads, passes every
-//! envelope to the caller's callback for storing, and acks. No code here interprets or deduplicates
-//! envelopes: Slack delivers at least once.
+//! envelope to the caller's callback for storing, and acks. Slack delivers at least once, and no
+//! code here interprets or deduplicates envelopes: the callback has to.
 
 mod dial;
 mod envelope;

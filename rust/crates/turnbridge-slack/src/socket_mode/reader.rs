@@ -1,6 +1,6 @@
-//! Reads one socket until its end, in a separate thread; no other thread writes to it. The order
-//! is: read, store, ack. An envelope that could not be stored is not acked, so Slack sends it
-//! again.
+//! Reads one socket until its end, in a separate thread; no other thread writes to it. It reads an
+//! envelope, lets the caller store it, then acks it. An envelope that could not be stored is not
+//! acked, so Slack sends it again.
 
 use std::io::{self, ErrorKind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};

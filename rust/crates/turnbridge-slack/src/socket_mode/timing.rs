@@ -1,5 +1,5 @@
-//! The timeouts and intervals of Socket Mode. The defaults are for the real Slack; a test shortens
-//! them.
+//! Defines the timeouts and intervals of Socket Mode. The defaults are for the real Slack; tests
+//! shorten them.
 
 use std::time::Duration;
 

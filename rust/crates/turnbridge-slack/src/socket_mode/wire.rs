@@ -1,6 +1,6 @@
-//! The stream under a WebSocket. It is ureq's transport, so that name look-up, proxy and TLS are
-//! those of the Web API. A read timeout without a byte is `WouldBlock`, which keeps half-read
-//! frames. Any byte is a sign of life.
+//! Reads and writes the bytes of a WebSocket by ureq's transport, so that name look-up, proxy and
+//! TLS are those of the Web API. A read timeout without a byte is `WouldBlock`, which keeps
+//! half-read frames. Every byte that arrives shows that the connection is alive.
 
 use std::io::{self, Read, Write};
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! Reads missed messages from the loopback Slack.
+//! Tests that missed messages are read from the loopback Slack: parents with their metadata and the
+//! time of their newest reply, and many replies page by page.
 
 use testkit::{SlackApi, SlackSetup};
 use turnbridge_slack::{MachineTag, Post, Token, TokenKind, WebApi};

@@ -1,5 +1,5 @@
-//! Makes one call, or opens one socket, in a separate process, because environment variables set
-//! proxies and certificates.
+//! Helpers that make one call, or open one socket, in a separate process, because environment
+//! variables set proxies and certificates.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! Every way in which a call fails, and whether its error means that Slack can have acted.
+//! Tests the error of each way in which a call fails: whether it means that Slack can have acted.
 
 use std::net::TcpListener;
 use std::time::{Duration, Instant};

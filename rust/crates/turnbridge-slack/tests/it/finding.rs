@@ -1,4 +1,5 @@
-//! A message whose answer was lost is found again, or is surely absent.
+//! Tests that a message whose answer was lost is found, and counts as absent only if everything
+//! could be read.
 
 use serde_json::{Value, json};
 use turnbridge_slack::CallError;

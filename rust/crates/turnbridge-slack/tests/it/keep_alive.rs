@@ -1,4 +1,5 @@
-//! Connections are kept, and one that was closed meanwhile causes no error.
+//! Tests that calls and threads share connections, and that one which the server has closed causes
+//! no error.
 
 use std::thread;
 use std::time::Duration;

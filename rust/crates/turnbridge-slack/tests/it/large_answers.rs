@@ -1,4 +1,4 @@
-//! Answers that are larger than any of Slack's: the client reads a bounded part of them.
+//! Tests that the client reads only a bounded part of an answer that is larger than any of Slack's.
 
 use std::io::Write;
 use std::net::TcpListener;

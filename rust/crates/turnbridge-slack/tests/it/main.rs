@@ -1,4 +1,5 @@
-//! The Web API and Socket Mode over real sockets of this machine.
+//! Tests the Web API and Socket Mode over real sockets of this machine. This file has the tokens
+//! and clients that the modules share.
 
 mod catching_up;
 mod child;

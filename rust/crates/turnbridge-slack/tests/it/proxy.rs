@@ -1,4 +1,5 @@
-//! Proxies by environment variable: CONNECT, its refusal, and the hosts that need no proxy.
+//! Tests the proxies that environment variables name: CONNECT, its refusal, and the hosts that need
+//! no proxy. Other modules use its `Proxy` too.
 
 use std::io::{Write, copy};
 use std::net::{Shutdown, TcpListener, TcpStream};

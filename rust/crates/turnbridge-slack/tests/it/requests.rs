@@ -1,4 +1,5 @@
-//! The bytes on the wire, except for port and version.
+//! Tests the bytes that each method sends, except for port and version, and the values that it
+//! reads from the answer.
 
 use serde_json::json;
 use turnbridge_slack::{Encoding, Post, Token, TokenKind};

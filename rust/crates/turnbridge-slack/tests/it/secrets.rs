@@ -1,4 +1,5 @@
-//! No printed value contains the token, not even if a server sends it back.
+//! Tests that no printed value contains a token, a ticket or a password, not even if a server sends
+//! the token back.
 
 use serde_json::json;
 use turnbridge_slack::{ApiConnection, Encoding, Post, Token, TokenKind, WebApi};

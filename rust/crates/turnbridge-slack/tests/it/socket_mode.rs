@@ -1,4 +1,5 @@
-//! Socket Mode against the loopback Slack: every message arrives, whatever happens to the sockets.
+//! Tests Socket Mode against the loopback Slack: every message arrives, whatever happens to the
+//! sockets. Other modules use its client too.
 
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,4 @@
-//! Sockets that are killed and refreshed while users go on writing: no event is lost.
+//! Tests that no event is lost if sockets are killed and refreshed while users go on writing.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! The ways to a socket: TLS by the same authorities as the Web API's, and the same proxy.
+//! Tests that a socket uses TLS by the same authorities as the Web API, and the same proxy.
 
 use std::path::Path;
 use std::thread;

@@ -1,4 +1,5 @@
-//! Certificates: a named authority is trusted, every other one is not.
+//! Tests that only a certificate by a named authority is trusted, and whether a call that fails
+//! over TLS has been sent.
 
 use std::io::Read;
 use std::net::TcpListener;

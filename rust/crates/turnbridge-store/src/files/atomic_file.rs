@@ -1,8 +1,8 @@
-//! Replaces a file whole: a reader sees the old one or the new one, never half of either. Settings
-//! of other programs also need a backup and a comparison, so `foreign_file` writes them. There is
-//! no fsync, because a hook is not worth a disk flush: after a power cut the last state may be
-//! lost. Data that must not be lost, because no process can repeat it, is written by
-//! `write_durably`.
+//! Replaces a file whole: a reader sees the old file or the new one, never a part of either. Files
+//! of other programs also need a backup and a comparison, so `foreign_file` writes them.
+//!
+//! `write_atomically` makes no fsync, because a hook is not worth a disk flush: after a power cut
+//! the last state may be lost. Data that no process can repeat is written by `write_durably`.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -70,6 +70,7 @@ pub fn open_making_folders(path: &Path, options: &mut OpenOptions) -> io::Result
     }
 }
 
+/// Creates a folder and the missing ones above it, with mode 0700.
 pub fn make_private_folder(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);

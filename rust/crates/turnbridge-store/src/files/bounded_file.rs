@@ -1,4 +1,5 @@
-//! Reads files of other programs without the assumption that they are small, or files.
+//! Reads regular files up to a limit, because a path of another program may be a huge file, a
+//! folder or a pipe. It never waits for the other end of a pipe.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};

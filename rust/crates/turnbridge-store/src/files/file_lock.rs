@@ -1,4 +1,4 @@
-//! An exclusive lock between processes, on a separate file, with a timeout.
+//! Locks a separate file, exclusively between processes and with a timeout.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -15,8 +15,9 @@ pub struct FileLock {
     file: File,
 }
 
-/// Unlocks before the file is closed. A child process that another thread has just started still has
-/// the file open until it becomes another program, and a lock ends when its last copy is closed.
+/// Unlocks before the file is closed. A child process that another thread has just started still
+/// has the file open until it becomes another program, and a lock ends when its last copy is
+/// closed.
 impl Drop for FileLock {
     fn drop(&mut self) {
         let _ = FileExt::unlock(&self.file);
@@ -24,7 +25,7 @@ impl Drop for FileLock {
 }
 
 impl FileLock {
-    /// Returns `TimedOut` if another process has held the lock for all of `timeout`.
+    /// Takes the lock. Returns `TimedOut` if another process has held it for all of `timeout`.
     pub fn acquire(path: &Path, timeout: Duration) -> io::Result<FileLock> {
         loop {
             let file = open(path)?;
@@ -37,7 +38,7 @@ impl FileLock {
         }
     }
 
-    /// Returns `None` if another process holds the lock.
+    /// Takes the lock, or returns `None` if another process holds it.
     pub fn try_acquire(path: &Path) -> io::Result<Option<FileLock>> {
         let file = open(path)?;
         let locked = try_lock(&file)? && is_still_at(&file, path);

@@ -1,4 +1,4 @@
-//! Reads and writes files: replaced whole, appended to by lines, read up to a limit, locked.
+//! Reads and writes files: replaces them whole, appends lines, reads up to a limit, and locks.
 
 pub mod append;
 pub mod atomic_file;

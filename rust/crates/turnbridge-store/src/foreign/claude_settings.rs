@@ -1,5 +1,5 @@
-//! Claude's settings files, as far as they concern the sandbox: their paths and values. This module
-//! only reads them.
+//! Lists the settings files that Claude follows, and reads the value of `sandbox.enabled` in one.
+//! It never changes them.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! Finds Codex's rollout file of a thread, and reads the user's prompts in it. Never writes.
+//! Finds Codex's rollout file of a thread, and reads its first record, the user's prompts and the
+//! state of the last turn. It never writes.
 
 use std::fs;
 use std::io::{self, Read};

@@ -1,4 +1,4 @@
-//! Reads the Stop gate's switches from their files.
+//! Reads the Stop gate's switches from Turnbridge's config and from that of the original plugin.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,5 @@
-//! Files of other programs: Claude Code's settings and plugins, Codex's rollouts and locks. They
-//! are read with limits, and only `foreign_file` changes them.
+//! Reads the files of other programs: Claude Code's settings and plugins, Codex's rollouts and
+//! locks. They may be of any size. Only `foreign_file` changes one.
 
 pub mod claude_settings;
 pub mod codex_lock;

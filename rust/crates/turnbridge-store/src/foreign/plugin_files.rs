@@ -1,5 +1,5 @@
-//! Reads the files of plugins and projects that Claude Code reads, as far as they show which plugin
-//! has a name.
+//! Reads the name of a plugin, and whether a folder brings a server or a plugin with Turnbridge's
+//! names, from the files that Claude Code reads.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

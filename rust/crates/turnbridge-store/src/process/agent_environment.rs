@@ -1,13 +1,12 @@
-//! Replaces the environment by the one that the agent's process was started with, so that a project
-//! cannot steer a hook. `environment_rules` in the core decides which variables count.
+//! Replaces this process's environment by the one that the agent's process was started with, so
+//! that a project cannot steer a hook. The core's `environment_rules` decides which variables
+//! count.
 //!
 //! A project can also start an agent, in an environment of its choice. If that puts a folder of
 //! Turnbridge inside the project, the next agent above counts. Certificates are always those of the
-//! first agent.
-//!
-//! If no agent is above by its name (it has ended), or the system does not report its start
-//! environment (Windows; another user's process), only the certificates are removed, and no folder
-//! of Turnbridge may be inside the project.
+//! first agent. If no agent is above by its name, or the system does not report its start
+//! environment (Windows; another user's process), the certificates are removed, and a hook or
+//! server resets Turnbridge's folders if one is inside the project.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};

@@ -1,5 +1,5 @@
-//! Starts the executables beside this one as detached processes: no process waits for them, and
-//! they get none of this process's streams.
+//! Starts the executables beside this one as detached processes: they get none of this process's
+//! streams, and a signal that ends this process does not end them.
 
 use std::io;
 use std::path::PathBuf;
@@ -55,6 +55,7 @@ fn command(name: &str, arguments: &[&str], apart: Detachment) -> io::Result<Comm
     Ok(command)
 }
 
+/// Returns the path of the executable beside this one, or `None` if it does not exist.
 pub fn path_of(name: &str) -> Option<PathBuf> {
     let own = std::env::current_exe().ok()?;
     let name = format!("{name}{}", std::env::consts::EXE_SUFFIX);

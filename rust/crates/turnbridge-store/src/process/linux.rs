@@ -1,4 +1,4 @@
-//! Linux: reads `/proc/<pid>/stat`.
+//! Inspects processes on Linux by their files in `/proc`.
 
 use std::fs::File;
 use std::io::Read;

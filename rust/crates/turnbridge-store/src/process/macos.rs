@@ -1,4 +1,4 @@
-//! macOS: uses `proc_pidinfo`.
+//! Inspects processes on macOS by `proc_pidinfo`, and their environment by `sysctl`.
 
 use super::{ProcessInfo, ProcessStatus};
 

@@ -1,5 +1,6 @@
-//! Other processes: the one that called this one, and whether one is still alive. Pids are reused,
-//! so only a pid with its start time identifies a process.
+//! Inspects other processes: which one called this one, with which environment one was started, and
+//! whether one is still alive. Pids are reused, so only a pid with its start time identifies a
+//! process.
 
 pub mod agent_environment;
 pub mod detached_process;
@@ -22,6 +23,7 @@ mod platform;
 #[path = "windows.rs"]
 mod platform;
 
+/// Whether a process is alive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Liveness {
     Alive,

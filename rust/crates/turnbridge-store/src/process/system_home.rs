@@ -1,4 +1,5 @@
-//! Finds the user's home according to the system, whatever the environment contains.
+//! Finds the user's home according to the system. On Linux the environment does not matter.
+//! Elsewhere a home in the environment takes precedence over the system's.
 
 use std::path::PathBuf;
 
@@ -26,8 +27,8 @@ fn home_in(users: &str, user: u32) -> Option<PathBuf> {
     })
 }
 
-/// Returns the standard library's home. It asks the system if no variable is set, so this is called
-/// after their removal.
+/// Returns the standard library's home: that of the environment, or the system's if no variable is
+/// set.
 #[cfg(not(target_os = "linux"))]
 fn known_home() -> Option<PathBuf> {
     std::env::home_dir()

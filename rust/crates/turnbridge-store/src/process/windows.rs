@@ -1,4 +1,5 @@
-//! Windows: uses a tool-help snapshot for parents and names, `GetProcessTimes` for the start.
+//! Inspects processes on Windows: a tool-help snapshot has parents and names, `GetProcessTimes` the
+//! start.
 
 use std::mem::{size_of, zeroed};
 

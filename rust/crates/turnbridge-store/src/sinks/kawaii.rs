@@ -1,4 +1,4 @@
-//! Kawaii Terminal: appends one line to the file that it names (KT-27..35).
+//! Publishes to Kawaii Terminal: appends one line to the file that the terminal names (KT-27..35).
 
 use std::io;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! Sends one line to a local socket that may have no listener, or one that does not read.
+//! Sends one line to a local socket without waiting, although the socket may have no listener, or
+//! one that does not read.
 
 use std::io;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! tvine: writes `status.json` first, then sends the same JSON as a line to its socket (TV-21..23).
+//! Publishes to tvine: writes `status.json` first, then sends the same JSON as a line to its socket
+//! (TV-21..23).
 
 use std::io;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! How far Codex's rollouts have been read, across restarts of the reader.
+//! Stores how far Codex's rollouts have been read, across restarts of the reader.
 //!
 //! Only files that were written to lately have an entry. Every other file had been read to its end
 //! at `seen_at`, so thousands of old ones cost nothing here. The file is replaced whole. After a
@@ -18,6 +18,7 @@ use crate::state::newer_files;
 /// The limit of this file: some hundred bytes for each thread of a day.
 const LONGEST: u64 = 64 << 20;
 
+/// The content of the file.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Offsets {
     pub version: u32,
@@ -46,13 +47,14 @@ pub struct RolloutOffset {
     pub was_held: bool,
 }
 
-/// Returns `None` if there is no file, or none that can be read.
+/// Reads the file. Returns `None` if there is none, or none that can be read.
 pub fn read(paths: &StatePaths) -> Option<Offsets> {
     serde_json::from_slice(&bytes(paths))
         .ok()
         .filter(|offsets: &Offsets| offsets.version <= VERSION)
 }
 
+/// Replaces the file, unless a newer version has written it.
 pub fn write(paths: &StatePaths, offsets: &Offsets) -> io::Result<()> {
     if is_newer(&bytes(paths)) {
         return Err(newer_files::error());

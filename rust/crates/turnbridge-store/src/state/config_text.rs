@@ -1,5 +1,5 @@
-//! The text of `config.toml` for hooks, which search for single keys in it. All other code reads
-//! the whole config by `turnbridge-config`.
+//! Reads the text of `config.toml`, for hooks and other code that searches for single keys in it.
+//! `turnbridge-config` reads the whole config.
 
 use std::cell::OnceCell;
 use std::fmt;
@@ -12,7 +12,7 @@ use crate::state::folder_trust::check_config;
 /// The limit of a config.
 const LONGEST: u64 = 4 << 20;
 
-/// Reads the file on first use, and never again: one call uses the same text throughout.
+/// The text of the file, read on first use and never again: one call uses the same text throughout.
 #[derive(Default)]
 pub struct ConfigText {
     read: OnceCell<io::Result<Vec<u8>>>,

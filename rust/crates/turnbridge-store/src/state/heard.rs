@@ -1,6 +1,6 @@
-//! `heard/`: messages of the configured user that could not be judged immediately, because the
-//! direct message or the owner of the thread was not known yet. Each is on the disk before Slack
-//! gets its ack, and is removed when it has been judged: stored in the inbox, or dropped.
+//! Stores messages of the configured user that could not be judged immediately (`heard/`), because
+//! the direct message or the owner of the thread was not known yet. Each is on the disk before
+//! Slack gets its ack, and is removed when it has been judged: stored in the inbox, or dropped.
 
 use std::fs;
 use std::io;

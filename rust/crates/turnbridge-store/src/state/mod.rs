@@ -1,5 +1,5 @@
-//! Turnbridge's files below the state folder: sessions, turns, notices, replies, routes, panes,
-//! marks. Each file has one module, and only that module's functions change it.
+//! Reads and writes Turnbridge's files below the state folder: sessions, turns, notices, replies,
+//! routes, panes, marks. Each kind of file has one module that writes it; `prune` removes old ones.
 
 pub mod codex_offsets;
 pub mod config_text;

@@ -1,5 +1,5 @@
-//! Finds the files in the state folder that a newer version of Turnbridge has written, for the log
-//! and the doctor. Code that meets one leaves it alone and reports it.
+//! Finds files in the state folder that a newer version of Turnbridge has written, for the log and
+//! the doctor. Code that meets such a file does not change it.
 
 use std::fs;
 use std::io::{self, Read};
@@ -18,11 +18,12 @@ pub fn error() -> io::Error {
     io::Error::new(io::ErrorKind::Unsupported, NEWER)
 }
 
+/// Returns whether a newer file prevented the write.
 pub fn is_newer_error(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::Unsupported && error.to_string() == NEWER
 }
 
-/// Returns all such files, in the order of their names.
+/// Returns the files of newer versions in the folders of the state, in the order of their names.
 pub fn find(paths: &StatePaths) -> Vec<PathBuf> {
     let state = paths.state_dir();
     let folders = [
@@ -37,6 +38,7 @@ pub fn find(paths: &StatePaths) -> Vec<PathBuf> {
     found
 }
 
+/// Returns the files of newer versions in one folder.
 pub fn find_in(folder: &Path) -> Vec<PathBuf> {
     let files = fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path());
     files

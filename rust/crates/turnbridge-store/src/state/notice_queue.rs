@@ -1,4 +1,4 @@
-//! Queues a notice if the config names a channel that wants it.
+//! Queues a notice if the config names a channel that wants it, or cannot be read.
 
 use std::io;
 
@@ -9,7 +9,7 @@ use crate::paths::StatePaths;
 use crate::state::config_text::ConfigText;
 use crate::state::outbox::{self, Queued};
 
-/// Returns `Queued::Known` also if no channel wants it.
+/// Queues the notice for the channels that want it. Returns `Queued::Known` also if none does.
 pub fn queue_if_wanted(
     paths: &StatePaths,
     config: &ConfigText,

@@ -1,6 +1,6 @@
-//! `pending/`: turns whose end a hook has seen but not handled completely yet. The hook writes the
-//! file first and removes it last, so that no turn is lost with a hook that is killed or does not
-//! get the session's lock. `turn_completion` completes the turns that hooks have left.
+//! Stores the turns whose end a hook has seen but not handled completely yet (`pending/`). The hook
+//! writes the file first and removes it last, so that no turn is lost with a hook that is killed or
+//! does not get the session's lock. `turn_completion` completes the turns that hooks have left.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};

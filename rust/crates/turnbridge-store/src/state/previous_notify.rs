@@ -1,5 +1,5 @@
-//! The `notify` program that the user had in Codex's config before Turnbridge replaced it. Codex
-//! runs only one, so Turnbridge's program runs it, with the same JSON (X1).
+//! Stores the `notify` program that the user had in Codex's config before Turnbridge replaced it.
+//! Codex runs only one, so Turnbridge's program runs the stored one, with the same JSON (X1).
 
 use std::io;
 
@@ -13,7 +13,7 @@ use crate::state::newer_files;
 
 const LONGEST: u64 = 1 << 20;
 
-/// Returns `None` if the user had none.
+/// Returns the stored program, or `None` if the user had none.
 pub fn read(paths: &StatePaths) -> io::Result<Option<PreviousNotify>> {
     let bytes = match bounded_file::read(&paths.previous_notify(), LONGEST) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

@@ -1,7 +1,8 @@
 //! Removes old files: sessions and turns that were not changed for a month, the oldest turns if all
-//! together are too large, and temporary files of killed writers. The daemon runs it once a day, or
-//! a process that a hook starts for it, because there may be very many files. A session whose
-//! process lives keeps its files, whatever the clock shows.
+//! together are too large, temporary files of killed writers, and broken files of pending turns.
+//! The daemon runs it once a day, or a process that a hook starts for it, because there may be very
+//! many files. A session whose process lives keeps its files, whatever the clock shows. The inbox
+//! and the outbox have their own `prune`.
 
 use std::fs;
 use std::io;
@@ -78,6 +79,7 @@ fn looks(paths: &StatePaths) -> Vec<Timestamp> {
     }
 }
 
+/// Removes the files that are old according to `look`.
 pub fn prune(paths: &StatePaths, look: &PruneRun) -> io::Result<Pruned> {
     let mut pruned = Pruned::default();
     for path in files_in(&paths.sessions_dir())? {

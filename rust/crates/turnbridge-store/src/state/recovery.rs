@@ -1,5 +1,5 @@
-//! Recovers the work of killed processes: turns whose end a hook has seen, and notices that are
-//! whole but not in their place. The daemon, the notifier and the command line use it; hooks
+//! Recovers the work of killed processes: turns whose end a hook has seen, and notices that were
+//! written but not put into the outbox. The daemon, the notifier and the command line use it; hooks
 //! recover their session only.
 
 use crate::paths::StatePaths;
@@ -15,6 +15,8 @@ pub struct Recovered {
     pub problems: Vec<String>,
 }
 
+/// Completes the turns that hooks have left, and puts the notices of killed writers into the
+/// outbox.
 pub fn recover(paths: &StatePaths) -> Recovered {
     let completed = complete_all(paths);
     let mut problems = completed.problems;

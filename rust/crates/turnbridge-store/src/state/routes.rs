@@ -1,5 +1,5 @@
-//! `routes.jsonl`: the session of each Slack thread (SLV-21..24). The process that posts a parent
-//! appends to it. It is the only source of this fact.
+//! Stores the session of each Slack thread (`routes.jsonl`, SLV-21..24). The process that posts a
+//! thread's parent appends to it. It is the only source of this fact.
 
 use std::fs;
 use std::io;

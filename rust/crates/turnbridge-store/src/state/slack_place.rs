@@ -1,6 +1,6 @@
-//! `slack-place.json`: Slack's answers about the direct message with the user, so that neither an
-//! ack nor a notice waits for a call. It is valid for one bot token and one user; for others it
-//! counts as absent.
+//! Stores Slack's answers about the direct message with the user (`slack-place.json`), so that
+//! neither an ack nor a notice waits for a call. They are valid for one bot token and one user; for
+//! others they count as absent.
 
 use std::collections::hash_map::DefaultHasher;
 use std::fs;
@@ -19,7 +19,7 @@ pub fn account(bot_token: &str, user_id: &str, api_url: Option<&str>) -> String 
     format!("{:016x}", hasher.finish())
 }
 
-/// Returns `None` if there is none, or if it is another account's.
+/// Returns the place, or `None` if there is none, or if it is another account's.
 pub fn read(paths: &StatePaths, account: &str) -> Option<SlackPlace> {
     let place: SlackPlace = serde_json::from_slice(&fs::read(paths.slack_place()).ok()?).ok()?;
     (place.account == account && place.is_valid()).then_some(place)

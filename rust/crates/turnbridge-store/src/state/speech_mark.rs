@@ -1,4 +1,4 @@
-//! The speech that may play: one file that names it.
+//! Stores which speech may play, in one file that names it.
 //!
 //! A player writes its name there, and polls whether the file still contains it. A newer speech
 //! writes another name, a prompt removes the file, and the player stops. So a hook ends a speech
@@ -23,7 +23,7 @@ pub struct SpeechMark {
     was_anothers: bool,
 }
 
-/// The speech that may play.
+/// Which speech has the mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpeechHolder {
     Ours,

@@ -1,6 +1,6 @@
-//! `slack-threads.jsonl`: how far each thread has been read, and the messages taken beyond that.
-//! Only the daemon writes it. A change is a line that is on the disk before the daemon relies on
-//! it. A line that a kill has cut off counts as not written.
+//! Stores how far each Slack thread has been read, and the messages taken beyond that
+//! (`slack-threads.jsonl`). Only the daemon writes it. A change is a line that is on the disk
+//! before the daemon relies on it. A line that a kill has cut off counts as not written.
 
 use std::fs::{self, OpenOptions};
 use std::io;

@@ -1,5 +1,6 @@
-//! Completes the turns in `pending/` that their hooks have left: notice, record, state. It holds
-//! the session's lock and is idempotent: existing parts are not made again.
+//! Completes the turns in `pending/` that their hooks have left: queues the notice, appends the
+//! record, advances the session. It works under the session's lock and is idempotent: existing
+//! parts are not made again.
 
 use turnbridge_core::ids::SessionKey;
 use turnbridge_core::notices::notice::Notice;

@@ -1,5 +1,6 @@
-//! The record of finished turns, and prompts that are too long for the session file.
-//! `session_store::update` calls it with the session's lock held.
+//! Stores the records of finished turns, and the texts of a running turn that the session file does
+//! not contain: a long prompt, and the answer of a Stop that the gate blocked. Writers hold the
+//! session's lock.
 
 use std::fs;
 use std::io;

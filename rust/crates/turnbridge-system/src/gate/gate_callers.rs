@@ -1,4 +1,5 @@
-//! Finds the caller of the Stop gate in a folder: the plugin, settings files, or none.
+//! Finds out who calls the Stop gate in a folder: the plugin's hooks or a settings file. If none
+//! does, it returns the reason.
 
 use std::path::Path;
 
@@ -11,6 +12,7 @@ use turnbridge_store::state::session_store;
 
 use crate::registration::claude_plugin::{self, Layers, is_plugin_dir_seen};
 
+/// Returns the caller of the gate, or the reason why none calls it.
 pub fn callers_in(folder: &Path) -> Result<GateCaller, GateBypass> {
     let layers = Layers::read(Some(folder));
     let plugins = claude_config_dir().map(|dir| claude_plugin::find(&dir, &layers));

@@ -1,5 +1,6 @@
-//! Explains the gate's decision in a folder. It reads every source, while a hook stops at the first
-//! that decides; the same rules decide here.
+//! Explains, as text and as JSON, what the Stop gate decides in a folder about a turn without
+//! speech. It applies the rules of the hook, but reads every source, while the hook stops at the
+//! first that decides.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -71,6 +72,7 @@ impl Explanation {
         self.deciding.map(|position| self.layers[position].1.as_path())
     }
 
+    /// Returns the decision and its reason in one line.
     pub fn summary(&self) -> String {
         let because = &self.decision.because;
         match self.decision.rule {
@@ -107,6 +109,8 @@ impl Explanation {
         })
     }
 
+    /// Returns the explanation for the terminal: the summary, then every source and the last
+    /// decisions.
     pub fn text(&self) -> String {
         let mut text = format!("{}\n\nin `{}`\n", self.summary(), shown(&self.folder));
         let sandbox = if self.sandboxed { "on" } else { "off" };

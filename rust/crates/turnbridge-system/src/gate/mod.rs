@@ -1,4 +1,4 @@
-//! Collects the sources of the Stop gate in a folder for users; the rules are
+//! Explains to users whether the Stop gate is on in a folder, and why. The rules are in
 //! `turnbridge_core::gate`.
 
 mod gate_callers;

@@ -1,4 +1,6 @@
-//! A thread of Codex as its rollout tells it: any file, with or without Codex's folder around it.
+//! Reads the state of a Codex thread from its rollout, line by line, for `turnbridge codex state`.
+//! The file may be outside of Codex's folder; then it is unknown whether a Codex has the thread
+//! open.
 
 use std::fs::File;
 use std::io::Read;
@@ -19,19 +21,20 @@ use turnbridge_store::paths::codex_home;
 
 use crate::failure::hinted;
 
-/// Lines can be of any length; they are never held as a whole.
+/// The size of one read. Lines can be of any length, and are never in memory as a whole.
 const CHUNK: usize = 256 << 10;
 
+/// A thread, with the state that its rollout shows.
 pub struct CodexThread {
     path: PathBuf,
     thread: RolloutThread,
     session: Session,
     lines: u64,
-    /// Another Codex has the thread open than the one that began its last turn.
+    /// Whether a Codex was killed in the last turn, and another one has the thread open.
     is_left: bool,
 }
 
-/// What a line of the rollout has made of the state.
+/// The state of the thread after one line of its rollout.
 pub struct AfterLine<'a> {
     pub number: u64,
     pub record: &'a str,
@@ -39,7 +42,7 @@ pub struct AfterLine<'a> {
 }
 
 impl CodexThread {
-    /// Reads the whole rollout, and tells the state after each line.
+    /// Reads the whole rollout, and calls `tell` with the state after each line.
     pub fn read(
         path: PathBuf,
         mut tell: impl FnMut(AfterLine<'_>) -> Result<()>,
@@ -77,11 +80,13 @@ impl CodexThread {
         self.thread.meta().and_then(|meta| meta.id.as_deref())
     }
 
+    /// Returns the state after the last line. A turn that a killed Codex has left counts as
+    /// stopped.
     pub fn state(&self) -> ThreadState {
         if self.is_left { ThreadState::Stopped } else { ThreadState::of(&self.session) }
     }
 
-    /// `None` when it cannot be told, as for a file outside of Codex's own folders.
+    /// Returns `None` if this is unknown, as for a file outside of Codex's own folders.
     fn is_live(&self) -> Option<bool> {
         match codex_lock::writer(&codex_rollouts::home_of(&self.path)?, self.id()?) {
             ThreadWriter::Held => Some(true),
@@ -90,7 +95,7 @@ impl CodexThread {
         }
     }
 
-    /// What `turnbridge codex state --json` prints.
+    /// Returns the output of `turnbridge codex state --json`.
     pub fn to_json(&self) -> Value {
         let meta = self.thread.meta();
         json!({
@@ -131,7 +136,7 @@ fn each_line(path: &Path, mut each: impl FnMut(RolloutLine) -> Result<()>) -> Re
     reader.finish().map_or(Ok(()), each)
 }
 
-/// What is there as a file is a file; else it must be an id.
+/// Returns the path itself if it exists, else the rollout of the thread with this id.
 pub fn find_rollout(thread: &Path) -> Result<PathBuf> {
     if thread.exists() {
         return Ok(thread.to_owned());

@@ -1,5 +1,5 @@
-//! Sessions in their current state: the files of hooks and the daemon, and the changes that no hook
-//! reports. Needs no daemon and writes no file.
+//! Reads sessions in their current state: their files, and the changes that no hook reports. It
+//! needs no daemon and writes no file.
 
 use anyhow::{Context, Result};
 use turnbridge_core::ids::SessionKey;

@@ -1,5 +1,5 @@
-//! The current state of every session: its file, and the changes that no hook reports, which its
-//! process and the agent's files show.
+//! Finds the current state of sessions: the state in their files, and the changes that no hook
+//! reports, which their processes and the agents' files show.
 
 pub mod codex_thread;
 pub mod current_sessions;

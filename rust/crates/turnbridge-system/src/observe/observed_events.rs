@@ -1,9 +1,10 @@
-//! Finds changes of a session that no hook reports: Esc, an approved dialog or one without a hook,
-//! a turn whose prompt was typed during the one before, a killed process; for Codex a failed turn.
+//! Finds changes of a session that no hook reports: Esc, an approved dialog, a dialog without a
+//! hook, a turn whose prompt was typed during the one before, a killed process, and for Codex the
+//! end of a turn in its rollout.
 //!
-//! It observes and decides nothing: each signal is an event for `advance`. The daemon writes them
-//! to the files. Readers apply them to their view, so that it is correct without a daemon too.
-//! Silence is never evidence.
+//! Each change is returned as an event, and `advance` in the core decides on the new state. The
+//! daemon writes it to the session's file. Readers apply the events to their own copy, so that it
+//! is correct without a daemon too. A missing sign never counts as a change.
 
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
@@ -45,6 +46,7 @@ pub fn with_observed_events(
     session
 }
 
+/// Returns the changes since the session's file was written: at most one for each of its live runs.
 pub fn observed_events(session: &Session, config_dir: Option<&Path>, now: Timestamp) -> Vec<Event> {
     let signal = |run: &Run| {
         let (kind, at) = signal_of(session, run, config_dir, now)?;

@@ -1,4 +1,5 @@
-//! An agent is about to start in a pane.
+//! Records that an agent is about to start in a pane, with its command line and the folder in which
+//! it starts.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +16,7 @@ use turnbridge_store::state::pane_store;
 
 use super::Registry;
 
-/// The agent that a command line starts, given by its words.
+/// Returns the agent that a command line starts, given by its words, or `None` if it starts none.
 pub fn started(words: &[&str]) -> Option<Started> {
     agent(words).map(|(agent, argv)| started_by(agent, argv))
 }
@@ -26,7 +27,8 @@ fn started_by(agent: Agent, argv: &[&str]) -> Started {
 }
 
 impl Registry<'_> {
-    /// Writes down that the agent starts in `cwd`, or where its command line goes from there.
+    /// Records that the agent starts in `cwd`, or in the folder that its command line names from
+    /// there.
     pub fn launch(
         &self,
         pane: &PaneId,
@@ -43,7 +45,7 @@ impl Registry<'_> {
         let launch = PaneLaunch {
             agent: started.agent,
             argv,
-            // What cannot be told in a rollout cannot be found in one either.
+            // A path that is no UTF-8 cannot be in a rollout, so it cannot be found in one.
             cwd: real(&folder).to_string_lossy().into_owned(),
             env: host.env.clone(),
             at: clock::now(),
@@ -54,8 +56,8 @@ impl Registry<'_> {
         Ok(())
     }
 
-    /// For whoever starts an agent in this very terminal, in this folder. Does nothing if nobody knows which
-    /// pane it is.
+    /// Records that the caller starts an agent in this terminal and this folder. Does nothing if
+    /// the pane of this terminal is unknown.
     pub fn launch_here(&self, agent: Agent, argv: &[&str], host: &RunEnvironment) -> Result<()> {
         let Some(pane) = pane_of(|name| host.env(name)) else { return Ok(()) };
         let cwd = std::env::current_dir().unwrap_or_default();
@@ -63,7 +65,8 @@ impl Registry<'_> {
     }
 }
 
-/// `~/x`, as a shell that only told us the line would have expanded it.
+/// Replaces `~` in a folder, because a shell that only reported its command line has not expanded
+/// it.
 fn without_tilde(folder: &str) -> PathBuf {
     let in_home = folder.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
     match (in_home, home_dir()) {
@@ -72,7 +75,8 @@ fn without_tilde(folder: &str) -> PathBuf {
     }
 }
 
-/// Codex writes real paths into its rollouts. On Windows not by the name that begins with `\\?\`.
+/// Returns the real path, as Codex writes it to its rollouts. On Windows it does not begin with
+/// `\\?\`.
 fn real(folder: &Path) -> PathBuf {
     let real = if cfg!(windows) { std::path::absolute(folder) } else { folder.canonicalize() };
     real.unwrap_or_else(|_| folder.to_owned())

@@ -1,5 +1,5 @@
-//! What shells and terminals tell of their panes, and what follows from it. Which session a pane shows is
-//! decided in `turnbridge_core::terminals::panes`.
+//! Records what shells and terminals report about panes: an agent starts, a pane is left, output
+//! stops. `turnbridge_core::terminals::panes` decides which session a pane shows.
 
 mod launch;
 mod output;
@@ -29,14 +29,14 @@ pub struct Registry<'a> {
 }
 
 impl Registry<'_> {
-    /// The panes as they are now. Threads of Codex that have appeared meanwhile are bound first, for no
-    /// daemon may be there to do it.
+    /// Returns the panes as they are now. First binds the threads of Codex that have begun
+    /// meanwhile, because no daemon may be running to do that.
     pub fn settled(&self) -> Result<Panes> {
         pane_store::settle(self.paths, &(self.codex_homes)())
             .context("could not write the registry of panes")
     }
 
-    /// What the pane showed is stopped.
+    /// Records that the pane is left, and stops the session that it showed.
     pub fn leave(&self, pane: &PaneId, why: PaneEnd) -> Result<()> {
         let left = pane_store::leave(self.paths, &(self.codex_homes)(), pane, why, clock::now())
             .context("could not write down that the pane was left")?;
@@ -44,7 +44,7 @@ impl Registry<'_> {
         Ok(())
     }
 
-    /// The pane that somebody means by such a name; without one, the pane of `host`.
+    /// Returns the pane of this name, or without a name the pane of `host`.
     pub fn find(&self, given: Option<&str>, host: &RunEnvironment) -> Result<PaneId> {
         let here = pane_of(|name| host.env(name));
         let Some(given) = given else {

@@ -1,5 +1,6 @@
-//! What the output of a pane's programs tells, for a host that owns the terminal and hands the output over.
-//! The bytes are read by a thread of their own, so that it is seen when none come.
+//! Finds events in the output of a pane's programs, for a host that owns the terminal and passes
+//! the output on: a prompt has returned, output has stopped or resumed, a folder, a title. A
+//! separate thread reads the bytes, so that missing output is noticed too.
 
 use std::io::{ErrorKind, Read};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
@@ -15,8 +16,8 @@ use turnbridge_store::state::pane_store;
 
 use super::Registry;
 
-/// Tells what is seen, until the output ends. `quiet` is how long nothing comes before the output counts as
-/// stopped. With a pane, what is seen there is also written down.
+/// Passes on the events in the output until it ends. After `quiet` without a byte the output counts
+/// as stopped. With a pane, the events there are also recorded.
 pub fn follow_output(
     output: impl Read + Send + 'static,
     quiet: Duration,
@@ -46,12 +47,13 @@ pub fn follow_output(
 
 enum Chunk {
     Bytes(Vec<u8>),
-    /// None came for as long as was waited.
+    /// No byte came before the timeout.
     Quiet,
     End,
 }
 
-/// A few pieces may lie ready; then whoever writes waits, as it would for a screen.
+/// Reads the output in a thread. A few chunks are buffered; then the writer blocks, as it would for
+/// a screen.
 fn read(mut output: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
     let (sender, receiver) = sync_channel(4);
     std::thread::spawn(move || {
@@ -82,7 +84,7 @@ fn next_chunk(chunks: &Receiver<Vec<u8>>, timeout: Option<Duration>) -> Chunk {
     }
 }
 
-/// Writes down what is seen in a pane.
+/// Records the events of a pane.
 struct Actor<'a> {
     registry: Registry<'a>,
     pane: &'a PaneId,
@@ -108,7 +110,8 @@ impl Actor<'_> {
         Ok(())
     }
 
-    /// Only where an agent was launched: elsewhere nobody asks. `false`: nothing is written.
+    /// Records whether the output has stopped, if an agent was launched in the pane. Returns
+    /// `false` if nothing was written.
     fn note_output(&self, stopped_at: Option<Timestamp>) -> bool {
         let Registry { paths, remark, .. } = self.registry;
         if !pane_store::read(paths).launches.contains_key(self.pane) {

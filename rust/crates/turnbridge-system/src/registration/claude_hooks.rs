@@ -1,5 +1,6 @@
-//! Turnbridge's hooks in Claude Code's `settings.json`, for users without the plugin. They change
-//! only on an explicit command, and only in that file (KT-5, KT-15, X7).
+//! Plans changes of Turnbridge's hooks in Claude Code's `settings.json`, for users without the
+//! plugin, and reads their status. The hooks change only on an explicit command, and only in that
+//! file (KT-5, KT-15, X7).
 
 use std::path::PathBuf;
 
@@ -31,6 +32,7 @@ pub struct WantedHooks {
 }
 
 impl WantedHooks {
+    /// Returns the hooks with the programs and the form for the target.
     pub fn registration(
         self,
         target: &WslTarget,
@@ -47,6 +49,7 @@ impl WantedHooks {
     }
 }
 
+/// Returns Claude Code's `settings.json` of this system.
 pub fn settings_file() -> Result<ForeignFile> {
     let folder: PathBuf = claude_config_dir()
         .ok_or_else(|| hinted("could not find Claude Code's folder", "set HOME to your home"))?;
@@ -114,7 +117,8 @@ pub fn status(target: &WslTarget, registration: &Registration) -> Result<HooksSt
     })
 }
 
-/// Returns the status in a word; `unreadable` if the file cannot be parsed.
+/// Returns the status in a word: `yes`, `no`, `partly`, or `unreadable` if the file cannot be
+/// parsed.
 pub fn summary_of(target: &WslTarget, registration: &Registration) -> Result<&'static str> {
     let file = settings_file_of(target)?.file;
     let Ok(current) = file.current::<String>() else { return Ok("unreadable") };

@@ -1,5 +1,5 @@
-//! Turnbridge's plugin in Claude Code: where it is installed, and whether it is enabled. No file
-//! lists the plugins that `--plugin-dir` loads.
+//! Finds Turnbridge's plugin in Claude Code: where it is installed, and whether it is enabled. No
+//! file lists the plugins that `--plugin-dir` loads; only earlier sessions show them.
 
 use std::path::{Path, PathBuf};
 
@@ -77,6 +77,7 @@ impl Layers {
     }
 }
 
+/// Returns Turnbridge's plugins that the settings name or that Claude Code has installed.
 pub fn find(config_dir: &Path, layers: &Layers) -> Vec<PluginInstallation> {
     let folder = config_dir.join("plugins");
     let installed = read_json(&folder.join("installed_plugins.json"));

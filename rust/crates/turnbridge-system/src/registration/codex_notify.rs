@@ -1,5 +1,6 @@
-//! The program that Codex runs when a turn has ended. Codex accepts only one; another program's
-//! entry stays unless the user decides otherwise (X1, SLV-64).
+//! Plans changes of `notify` in Codex's `config.toml`, the program that Codex runs when a turn has
+//! ended, and reads its status. Codex accepts only one; another program's entry stays unless the
+//! user decides otherwise (X1, SLV-64).
 
 use std::path::PathBuf;
 
@@ -21,6 +22,7 @@ use crate::programs;
 use crate::state_folder::state_paths;
 use crate::wsl::{TargetFile, WslTarget};
 
+/// Returns Codex's `config.toml` of this system.
 pub fn config_file(paths: &StatePaths) -> Result<ForeignFile> {
     let home = codex_home()
         .ok_or_else(|| hinted("could not find Codex's folder", "set HOME to your home"))?;
@@ -49,13 +51,15 @@ fn previous_notify_paths(target: &WslTarget, paths: &StatePaths) -> Result<State
     }
 }
 
+/// A planned registration, and its effect on the user's program.
 pub struct Registering<'a> {
     pub change: PlannedChange<'a>,
     /// The program that runs after Turnbridge's from then on.
     pub chained: Option<Vec<String>>,
 }
 
-/// Returns an error if another program is there and `mode` leaves it.
+/// Plans to register Turnbridge. Returns an error if another program is registered and `mode` keeps
+/// it.
 pub fn plan_registering(target: &WslTarget, mode: NotifyMode) -> Result<Registering<'_>> {
     let paths = state_paths()?;
     let (target_file, argv) = (config_file_of(target, &paths)?, argv_of(target)?);

@@ -1,4 +1,5 @@
-//! The errors of a file of another program that was not changed, each with a hint.
+//! Makes the errors of a file of another program that could not be read or changed, each with a
+//! hint.
 
 use std::fmt;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! Finds the programs to register, and the form in which the installed Claude Code can run them.
+//! Finds the programs to register as hooks, and chooses the form of registration that the installed
+//! Claude Code supports.
 
 use anyhow::Result;
 use turnbridge_config::Config;

@@ -1,5 +1,6 @@
-//! Registers Turnbridge with the agents: hooks in Claude Code's `settings.json`, `notify` in Codex's
-//! `config.toml`. A change is planned first; the caller shows it, asks for consent, and makes it.
+//! Registers Turnbridge with the agents: hooks in Claude Code's `settings.json`, `notify` in
+//! Codex's `config.toml`. A change is planned first; the caller shows it, asks for consent, and
+//! makes it.
 
 pub mod claude_hooks;
 pub mod claude_plugin;

@@ -1,4 +1,4 @@
-//! A change of another program's file that is planned, and can be shown before it is made.
+//! Plans a change of another program's file, returns it as a diff for the user, and makes it.
 
 use std::path::Path;
 
@@ -40,6 +40,7 @@ pub(super) enum Edit<'a> {
     Restore,
 }
 
+/// A planned change of one file, with the steps before and after it.
 pub struct PlannedChange<'a> {
     target_file: TargetFile<'a>,
     shown: Current,
@@ -116,6 +117,8 @@ impl<'a> PlannedChange<'a> {
         shown_diff(self.path(), self.before(), self.after())
     }
 
+    /// Makes the change. Returns an error if the file has changed and `basis` does not accept that;
+    /// restoring the backup ignores `basis`.
     pub fn make(&self, basis: Basis) -> Result<FileChange> {
         self.before_everything.as_ref().map_or(Ok(()), |step| step())?;
         let file = &self.target_file.file;

@@ -1,6 +1,6 @@
-//! The daemon's work for replies besides messages: starts runners, finds out after a crash how a
-//! run ended, and whether a user or an agent has a session open. `reply_plan` decides when to do
-//! which.
+//! Starts the runners of replies, finds out after a crash how a run ended, and whether a user or an
+//! agent has a session open. `reply_plan` decides when the daemon does which; the messages about
+//! replies are elsewhere.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -47,6 +47,7 @@ pub fn launch(id: &str) -> io::Result<Child> {
     detached_process::start("turnbridge", &["run-reply", "--", id], Detachment::ByItself)
 }
 
+/// The result of `find_out`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunFinding {
     /// The result is stored.
@@ -55,7 +56,7 @@ pub enum RunFinding {
     NotYet,
 }
 
-/// Performs `Step::FindOut`.
+/// Finds out how a run has ended whose runner is gone, and stores the result (`Step::FindOut`).
 pub fn find_out(paths: &StatePaths, reply: &Reply) -> io::Result<RunFinding> {
     if inbox::is_hook_running(&reply.id) {
         return Ok(RunFinding::NotYet);
@@ -144,12 +145,12 @@ fn trace(paths: &StatePaths, reply: &Reply) -> TurnTrace {
     }
 }
 
-/// The last change of each session's record at its last check. A record that has not changed since is
-/// not read again.
+/// The last change of each session's record at its last check. A record that has not changed since
+/// is not read again.
 pub type LastLooks = BTreeMap<String, SystemTime>;
 
-/// Finds the finished replies that `codex queue` had taken, and whose turn has begun since. Stores their
-/// results, and returns their ids.
+/// Finds the finished replies that `codex queue` had taken, and whose turn has begun since. Stores
+/// their results, and returns their ids.
 pub fn find_begun(
     paths: &StatePaths,
     looks: &mut LastLooks,
@@ -183,8 +184,8 @@ fn outcome_of((_, result): &Finished) -> Option<RunOutcome> {
     result.as_ref().map(|result| result.outcome)
 }
 
-/// Returns the turn that the queue has started for this reply. Replies with the same words begin in the
-/// order in which they were queued, so that each turn belongs to one of them.
+/// Returns the turn that the queue has started for this reply. Replies with the same words begin in
+/// the order in which they were queued, so that each turn belongs to one of them.
 fn queued_turn(
     paths: &StatePaths,
     reply: &Reply,

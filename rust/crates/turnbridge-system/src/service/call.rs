@@ -1,5 +1,5 @@
-//! Calls the programs of service managers: with arguments only, without a shell, and with a
-//! timeout.
+//! Runs the programs of service managers with a timeout. It passes arguments only, and uses no
+//! shell.
 
 use std::io::ErrorKind;
 use std::process::Command;
@@ -40,6 +40,7 @@ pub fn demand(program: &str, arguments: &[&str]) -> Result<()> {
     Err(refused(program, arguments, &answer))
 }
 
+/// Returns the error for a failed call, with the errors or the output of the program.
 pub fn refused(program: &str, arguments: &[&str], answer: &ProgramAnswer) -> anyhow::Error {
     let said = one_line(&String::from_utf8_lossy(&answer.stderr));
     let said = if said.is_empty() { one_line(&answer.text()) } else { said };

@@ -1,5 +1,5 @@
-//! The service's command, and the variables that it needs, because managers start it with hardly
-//! any.
+//! Makes the definition's job: the command of the service, and the variables that it needs, because
+//! managers start it with hardly any.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Installs the service, or restores the earlier state.
+//! Installs the service, and restores the earlier state if that fails.
 
 use anyhow::{Context, Result, anyhow};
 use turnbridge_config::Config;

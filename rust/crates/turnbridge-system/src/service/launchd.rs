@@ -1,5 +1,5 @@
-//! A launch agent of macOS. Uses only `bootstrap`, `bootout`, `kickstart` and `print`
-//! (SLV-97..100).
+//! Implements the service as a launch agent of macOS. It uses only `bootstrap`, `bootout`,
+//! `kickstart` and `print` of `launchctl` (SLV-97..100).
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

@@ -1,8 +1,9 @@
-//! The daemon as a service: a manager starts it at login, and again whenever it ends.
+//! Installs, removes, restarts and checks the daemon's service: a manager starts the daemon at
+//! login, and again whenever it ends.
 //!
-//! launchd, systemd and the Task Scheduler have one small interface.
+//! launchd, systemd and the Task Scheduler implement one trait (`ServiceBackend`).
 //! `turnbridge_core::system::service_files` makes their definitions; this module stores them and
-//! calls the managers. A failed installation leaves everything as it was.
+//! calls the managers. A failed installation restores the earlier state, or reports that it cannot.
 
 mod call;
 mod environment;
@@ -148,7 +149,7 @@ impl Manager {
     }
 }
 
-/// Returns `None` if this system cannot have a service.
+/// Returns the state of the service, or `None` if this system cannot have one.
 pub fn state() -> Result<Option<ServiceState>> {
     let Some(manager) = Manager::of_this_system() else { return Ok(None) };
     let service = manager.service()?;
@@ -183,6 +184,7 @@ fn is_current(service: &dyn ServiceBackend, definition: &[u8]) -> bool {
     service.render(&job).is_ok_and(|wanted| wanted == definition)
 }
 
+/// Restarts the service. Returns an error if the daemon does not run afterwards.
 pub fn restart() -> Result<()> {
     let manager = Manager::of_this_system().ok_or_else(no_manager)?;
     let service = manager.service()?;

@@ -1,4 +1,5 @@
-//! A unit of the user's systemd, and whether it outlives the user's last session.
+//! Implements the service as a unit of the user's systemd, and reports if that ends with the user's
+//! last session.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

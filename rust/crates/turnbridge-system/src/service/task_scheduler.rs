@@ -1,5 +1,5 @@
-//! A task of the Windows Task Scheduler, which stores a reworded copy of the definition. So
-//! Turnbridge stores its definition too: only that can be compared.
+//! Implements the service as a task of the Windows Task Scheduler. The scheduler stores a reworded
+//! copy of the definition, so Turnbridge stores its definition too: only that can be compared.
 
 use std::path::{Path, PathBuf};
 

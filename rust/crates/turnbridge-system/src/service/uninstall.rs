@@ -1,4 +1,4 @@
-//! Removes the service, and everything that exists because of it.
+//! Removes the service and the files that exist because of it, and disables it in the config.
 
 use std::fs;
 use std::io;
@@ -9,7 +9,7 @@ use super::{Manager, ServiceBackend, read_definition, with_hint};
 use crate::config_file;
 use crate::failure::Remark;
 
-/// Returns whether there was anything to remove.
+/// Removes the service. Returns whether there was anything to remove.
 pub fn uninstall(remark: Remark) -> Result<bool> {
     // A service that was installed under a manager is removed also if the manager is gone.
     let Some(manager) = Manager::of_this_platform() else { return Ok(false) };
@@ -38,6 +38,7 @@ fn let_go(manager: Manager, service: &dyn ServiceBackend) -> Result<()> {
     }
 }
 
+/// Removes the definition and the files that exist because of it.
 pub(super) fn remove(service: &dyn ServiceBackend) -> Result<()> {
     let path = service.definition();
     match fs::remove_file(path) {

@@ -1,5 +1,6 @@
-//! A running engine. Threads feed it and read its output, so that neither a long text nor a verbose
-//! program blocks the caller. It is ended together with the processes that it has started.
+//! Runs an engine. Threads write its stdin and read its errors, so that neither a long text nor a
+//! verbose program blocks the caller. On Unix it is ended together with the processes that it has
+//! started.
 
 use std::io::{self, Read, Write};
 use std::process::{Child, ChildStderr, ChildStdin, Command, ExitStatus, Stdio};
@@ -49,6 +50,7 @@ impl EngineProcess {
         let _ = self.child.wait();
     }
 
+    /// Returns whether the engine has written errors so far.
     pub fn has_complained(&mut self) -> bool {
         self.heard.extend(self.complaints.try_iter().flatten());
         !self.heard.is_empty()

@@ -1,7 +1,8 @@
-//! Starts the player, and reads from it whether the speech has begun.
+//! Starts the process that plays (`player`), and reads from it whether the speech has begun.
 //!
 //! The player is this same program. It gets the text over stdin and writes one line to stdout. It
-//! has none of this process's streams, because the caller (Claude) waits until those are closed.
+//! inherits none of this process's streams, because the caller (Claude) waits until those are
+//! closed.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::PathBuf;

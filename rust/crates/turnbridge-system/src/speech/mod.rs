@@ -1,4 +1,4 @@
-//! Speech: finds an engine, and lets it play or write a file.
+//! Speaks a text with an installed engine, or writes the speech to a file.
 //!
 //! `turnbridge_core::text::spoken_text` makes the text. Speech outlives the command that starts it,
 //! because an agent's turn must not wait for it. So another process plays (`player`). The command
@@ -43,6 +43,7 @@ impl Speaker {
         Speaker::find(manner, |engine| engine.can_play(utterances))
     }
 
+    /// Returns the best engine that can write files.
     pub fn to_write(manner: &Manner) -> Option<Speaker> {
         Speaker::find(manner, Engine::can_write).into_iter().next()
     }
@@ -114,8 +115,8 @@ pub struct WrittenSpeech {
     pub seconds: f64,
 }
 
-/// Writes `markdown` into a sound file. Returns `None` if there is nothing to say; then the voice is not
-/// asked for.
+/// Writes `markdown` into a sound file. Returns `None` if there is nothing to say; then `voice` is
+/// not called.
 pub fn write(
     markdown: &str,
     voice: impl FnOnce() -> config::VoiceConfig,

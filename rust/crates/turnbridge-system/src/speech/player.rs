@@ -1,9 +1,8 @@
-//! The process that plays: it stays while the engine speaks, and polls the mark of the current
-//! speech.
+//! Plays a speech in a separate process: it stays while the engine speaks, and polls the mark that
+//! names the current speech (`turnbridge_store::state::speech_mark`).
 //!
-//! A newer speech takes the mark, and a prompt removes it (`turnbridge_store::state::speech_mark`).
-//! The engine is ended within a few tens of milliseconds then. If the home is not writable, the
-//! speech plays all the same, but cannot be cut off.
+//! A newer speech takes the mark, and a prompt removes it. The engine is ended within a few tens of
+//! milliseconds then. If the mark cannot be written, the speech plays too, but cannot be cut off.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};

@@ -1,4 +1,5 @@
-//! Writes speech to a WAV file: whole, or not at all.
+//! Writes speech to a WAV file, which is replaced whole or not at all. A path that is no file, such
+//! as a pipe, is written to directly.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};

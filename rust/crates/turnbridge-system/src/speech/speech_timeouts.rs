@@ -1,4 +1,5 @@
-//! The timeouts after which a speech counts as begun.
+//! Defines the times after which a speech counts as begun: for an engine without errors, for one
+//! with errors, and for a player that reports nothing.
 
 use std::time::Duration;
 

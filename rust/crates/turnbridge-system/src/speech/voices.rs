@@ -1,4 +1,4 @@
-//! The voices of an engine, from its output.
+//! Lists the voices of an engine, from the output of its program.
 
 use anyhow::{Context, Result};
 use turnbridge_core::text::spoken_text::Language;
@@ -52,7 +52,7 @@ impl Speaker {
         Ok(parse(self.engine, &String::from_utf8_lossy(&printed)))
     }
 
-    /// Whether it lists a voice of this name, or for this language.
+    /// Returns whether the engine lists a voice of this name, or for this language.
     pub fn lists(&self, name: &str) -> bool {
         let is_it = |voice: &Voice| voice.name == name || voice.language == name;
         self.voices().is_ok_and(|voices| voices.iter().any(is_it))

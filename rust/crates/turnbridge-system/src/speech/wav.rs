@@ -1,4 +1,5 @@
-//! Joins WAV files to one. Supports only the format of the engines: uncompressed samples.
+//! Parses WAV files and joins them to one. It supports only the format of the engines: uncompressed
+//! samples.
 
 use anyhow::{Context, Result, ensure};
 

@@ -1,4 +1,5 @@
-//! One distribution: the paths of its user's files and of Turnbridge's programs, read once.
+//! Reaches the files of one distribution of WSL from Windows, and finds Turnbridge and Claude Code
+//! in it. The distribution's environment is read once.
 
 use std::fs;
 use std::io::Read;
@@ -69,7 +70,8 @@ impl Distribution {
         })
     }
 
-    /// The folder of the Codex there, as this system names it; `None`: no Codex has been run there.
+    /// Returns Codex's folder there, as this system names it, or `None` if no Codex has been run
+    /// there.
     pub fn codex_home(&self) -> Result<Option<PathBuf>> {
         let home = self.path(&self.environment.codex_home())?;
         Ok(Some(home).filter(|home| home.is_dir()))
@@ -111,7 +113,8 @@ impl Distribution {
         Ok(StatePaths::below(&self.path(&self.environment.state_dir())?))
     }
 
-    /// Creates that folder from inside, because all users can read a folder that Windows creates.
+    /// Creates the state folder from inside, because all users can read a folder that Windows
+    /// creates.
     pub fn make_state_folder(&self) -> Result<()> {
         let folder = self.environment.state_dir();
         let answer = self.distributions.ask(&self.name, &["mkdir", "-p", "-m", "700", &folder])?;
@@ -138,7 +141,7 @@ impl Distribution {
         Ok(None)
     }
 
-    /// Returns the same, or an error if there is none.
+    /// Returns the installed Turnbridge, or an error if there is none.
     pub fn needed_turnbridge(&self) -> Result<InstalledTurnbridge> {
         self.turnbridge()?.ok_or_else(|| {
             let error = format!("there is no Turnbridge for Linux in `{}`", self.name);

@@ -1,4 +1,5 @@
-//! The distributions of this Windows. All calls use `wsl.exe`, which tests replace.
+//! Lists the distributions of WSL on this Windows, and runs programs in them. All calls use
+//! `wsl.exe`, which tests replace.
 
 use std::io;
 use std::path::PathBuf;
@@ -26,6 +27,7 @@ pub struct Distributions {
 }
 
 impl Distributions {
+    /// Finds `wsl.exe`. Returns an error on any system but Windows, or if it is missing.
     pub fn find(remark: Remark) -> Result<Distributions> {
         if !matches!(side(), Side::Windows) {
             let hint = "inside a distribution, run the command without `--wsl` for that one";
@@ -79,8 +81,8 @@ impl Distributions {
         Ok(found.clone())
     }
 
-    /// Those of these names, else all that run: nobody has asked for a distribution to be started that
-    /// is not named.
+    /// Returns the distributions of these names, or without names all that run. A stopped one is
+    /// only started if the user has named it.
     pub fn chosen(&self, names: &[String]) -> Result<Vec<DistributionName>> {
         if !names.is_empty() {
             return names.iter().map(|name| self.named(name)).collect();

@@ -1,4 +1,5 @@
-//! The distribution in which this program runs.
+//! Recognises that this program runs in a distribution of WSL, and reads its name, the folder of
+//! Windows' drives, and whether it can run Windows programs.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,9 +1,9 @@
-//! WSL from both sides: from Windows, the distributions and their users' files; from inside one,
-//! the parts that it shares with Windows.
+//! Handles WSL from both sides: from Windows, the distributions and their users' files; from inside
+//! one, the parts that it shares with Windows.
 //!
-//! All of it is compiled on every system. Tests of any system replace the outside by a fake
-//! `wsl.exe` on the PATH, and by two test switches: the side, and the folder of the distributions'
-//! files, or of this one's when inside.
+//! All of it is compiled on every system. Tests on any system put a fake `wsl.exe` on the PATH, and
+//! set by switches the side on which the program seems to run, and the folder that replaces the
+//! files of the distributions, or of the one around it.
 
 mod distribution;
 mod distributions;

@@ -1,5 +1,5 @@
-//! The distributions, and how each that runs is set up. Looking into one that is stopped would start it, so
-//! that is left to the commands that name it.
+//! Reports all distributions, and the setup of each that runs. A stopped one is not examined,
+//! because that would start it; commands that name it do.
 
 use std::path::{Path, PathBuf};
 
@@ -12,26 +12,26 @@ use super::{Distribution, Distributions, WslTarget};
 use crate::failure::Remark;
 use crate::registration::claude_hooks::{WantedHooks, summary_of};
 
-/// All that are installed.
+/// All installed distributions.
 #[derive(Debug)]
 pub struct Survey {
     pub distributions: Vec<(DistributionName, DistributionState)>,
-    /// Those that belong to programs for containers.
+    /// The distributions that belong to programs for containers.
     pub internal: Vec<DistributionName>,
 }
 
-/// How one distribution is set up.
+/// The setup of one distribution.
 #[derive(Debug)]
 pub struct DistributionReport {
     pub home: String,
     pub settings: String,
     /// `yes`, `no`, `partly`, or `unreadable`.
     pub hooks: &'static str,
-    /// Where our programs lie, and their version.
+    /// The folder of Turnbridge's programs there, and their version.
     pub turnbridge: Option<(String, String)>,
-    /// `None`: no Codex has been run there.
+    /// `None` if no Codex has been run there.
     pub codex_home: Option<String>,
-    /// The daemon reads the threads there.
+    /// Whether the daemon reads the threads there.
     pub codex_is_followed: bool,
 }
 
@@ -42,6 +42,7 @@ pub enum DistributionState {
 }
 
 impl Survey {
+    /// Lists all distributions, and examines those that run.
     pub fn make(config: fn() -> Config, remark: Remark) -> Result<Survey> {
         let distributions = Distributions::find(remark)?;
         let (internal, installed): (Vec<_>, Vec<_>) =
@@ -85,7 +86,8 @@ fn report(
     })
 }
 
-/// Whether the settings call us. Without programs there, whatever calls us calls nobody.
+/// Returns whether the settings call Turnbridge. If its programs are missing there, such a call
+/// cannot succeed.
 fn registered(
     target: &WslTarget,
     is_installed: bool,
@@ -105,7 +107,7 @@ fn nobody() -> Registration {
     Registration { status, stop_gate, notify, form, stop_gate_is }
 }
 
-/// Whether this folder of Codex is one of `[codex] homes`.
+/// Returns whether this folder of Codex is one of `[codex] homes`.
 pub fn is_one_of(homes: &[PathBuf], home: &Path) -> bool {
     let home = home.to_string_lossy();
     homes.iter().any(|known| is_same_place(&known.to_string_lossy(), &home))

@@ -1,4 +1,4 @@
-//! The system whose files a command changes: this one, or a distribution.
+//! Defines the system whose files a command changes: this one, or a distribution of WSL.
 
 use anyhow::Result;
 use turnbridge_core::system::wsl::WslEnvironment;

@@ -1,9 +1,9 @@
-//! Decides when to open a socket and when to close one. It does no I/O: news and the time in, steps
-//! out.
+//! Decides when to open a socket and when to close one. It does no I/O: the caller passes changes
+//! and the time, and takes the returned steps.
 //!
 //! There is one socket, or for a moment two: at a refresh the new one is opened first, and the old
-//! one is read until the new one has received hello, and a little longer. It retries after every
-//! error, except one that lasts until the user acts.
+//! one is read until a little after the new one has received hello. It retries after every error,
+//! except one that lasts until the user acts.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant, SystemTime};
@@ -39,6 +39,7 @@ impl ClockReading {
     }
 }
 
+/// A change that the caller passes to `handle`.
 #[derive(Debug)]
 pub(crate) enum SocketChange {
     Hello {
@@ -64,6 +65,7 @@ pub(crate) enum SocketChange {
     Retry,
 }
 
+/// A step that the caller takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum SocketStep {
     Open(SocketId),
@@ -122,6 +124,7 @@ impl Supervisor {
         retirements.filter_map(|live| live.retire_at).chain(self.open_at).min()
     }
 
+    /// Returns the steps that are due by now.
     pub fn tick(&mut self, now: Instant) -> Vec<SocketStep> {
         let mut steps = Vec::new();
         for live in &mut self.live {
@@ -144,7 +147,7 @@ impl Supervisor {
         steps
     }
 
-    /// Handles news. `jitter` is between 0 and 1.
+    /// Handles a change, and returns the steps that follow. `jitter` is between 0 and 1.
     pub fn handle(
         &mut self,
         change: SocketChange,

@@ -1,3 +1,6 @@
+//! Tests when the supervisor opens, replaces and closes sockets, retries and reports, with a clock
+//! that the tests set.
+
 use super::*;
 
 /// A supervisor and a clock that the test sets. There is no jitter: waits are as long as they can

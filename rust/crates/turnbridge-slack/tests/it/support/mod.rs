@@ -1,3 +1,3 @@
-//! The support code of these tests.
+//! Helpers of these tests: a server with scripted replies.
 
 pub mod server;

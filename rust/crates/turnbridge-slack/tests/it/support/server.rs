@@ -1,5 +1,5 @@
-//! A server of raw sockets that can fail as networks do. It plays one reply for each request, in
-//! order, over as many connections as the client makes.
+//! Serves scripted replies over raw sockets, and can fail as networks do. It plays one reply for
+//! each request, in order, over as many connections as the client makes.
 
 use std::collections::VecDeque;
 use std::io::{Read, Write};

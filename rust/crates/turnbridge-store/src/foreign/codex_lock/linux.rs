@@ -1,4 +1,5 @@
-//! Linux: reads `/proc/locks`, the kernel's list of all locks. The file itself is not even opened.
+//! Finds a lock on Linux in `/proc/locks`, the kernel's list of all locks. The lock file itself is
+//! not opened.
 //!
 //! The list lacks the locks of processes in other PID namespaces: a container that shares Codex's
 //! folder with its host sees only the container's locks.

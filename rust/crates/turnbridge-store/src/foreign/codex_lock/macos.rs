@@ -1,4 +1,4 @@
-//! macOS: uses `fcntl(F_GETLK)`, which queries a lock and takes none. The kernel keeps the locks of
+//! Queries a lock on macOS by `fcntl(F_GETLK)`, which takes none. The kernel keeps the locks of
 //! `flock`, which Codex uses, in the same list.
 
 use std::fs::File;

@@ -1,5 +1,5 @@
-//! Finds out whether a running Codex has a thread open. It then holds the lock on
-//! `thread-writer-locks/<thread id>.lock`, and only its end releases that.
+//! Finds out whether a running Codex has a thread open. While it has, it holds the lock on
+//! `thread-writer-locks/<thread id>.lock`.
 //!
 //! No code here takes that lock, not even as a shared one for a moment: a Codex that opens the
 //! thread at that moment tries once and gives up ("already has an active writer"). So each platform
@@ -23,6 +23,7 @@ mod platform;
 #[path = "windows.rs"]
 mod platform;
 
+/// Whether a Codex has a thread open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ThreadWriter {
     Held,
@@ -45,7 +46,8 @@ fn path_of(codex_home: &Path, thread_id: &str) -> Option<PathBuf> {
     is_uuid(thread_id).then(|| folder.join(format!("{}.lock", thread_id.to_ascii_lowercase())))
 }
 
-/// Returns `Unknown` for versions of Codex without such locks, which left no folder for them.
+/// Returns whether a Codex has the thread open. Returns `Unknown` for versions of Codex without
+/// such locks, which left no folder for them.
 pub fn writer(codex_home: &Path, thread_id: &str) -> ThreadWriter {
     let Some(path) = path_of(codex_home, thread_id) else { return ThreadWriter::Unknown };
     let has_folder = || path.parent().is_some_and(Path::is_dir);

@@ -1,4 +1,5 @@
-//! Windows: a lock keeps all other processes from reading what it covers, so a read shows it.
+//! Finds a lock on Windows by a read: the lock keeps all other processes from reading what it
+//! covers.
 //!
 //! The lock file is empty, and it is documented nowhere that a read at the end of a file is refused
 //! like any other; wine refuses no read at all. So a successful read counts only after a test on a

@@ -1,5 +1,6 @@
-//! Preserves mode and owner of a replaced file: the new one has the same, or none is written.
-//! Access lists and extended attributes are not copied.
+//! Gives a new file the mode and the owner of the file that it replaces, or returns an error. A
+//! file that is not writable, or has several names, is not replaced. Access lists and extended
+//! attributes are not copied.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
@@ -7,6 +8,7 @@ use std::path::Path;
 
 use super::{Failure, file};
 
+/// The attributes of the file that is replaced.
 pub struct Attributes {
     /// `None` if there is no file yet.
     metadata: Option<Metadata>,
@@ -31,7 +33,7 @@ impl Attributes {
         Ok(Attributes { metadata: Some(metadata) })
     }
 
-    /// Writes a new file, and returns when it is on the disk.
+    /// Writes a new file with these attributes, and returns when it is on the disk.
     pub fn write_like(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);

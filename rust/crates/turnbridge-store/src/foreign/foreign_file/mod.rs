@@ -1,10 +1,11 @@
-//! Changes a file of another program: Claude's `settings.json`, Codex's `config.toml`.
+//! Changes a file of another program: Claude's `settings.json`, Codex's `config.toml`. The caller
+//! decides on the new text.
 //!
-//! Whatever happens, and whichever process is killed, the file is the old one or the new one. A
-//! parallel change by another program is not lost: a file that differs from the plan's is put back,
-//! and the plan is made anew. The first change leaves `<file>.bak`, which is never overwritten
-//! (KT-6). Turnbridge's state folder stores the original file, so that it can be restored byte for
-//! byte. The caller decides on the new text.
+//! Whichever process is killed at whatever moment, the file is the old one or the new one. If
+//! another program changes it meanwhile, that version stays, and the plan is made anew from it
+//! (`swap` has the exception). The first change leaves `<file>.bak`, which is never overwritten
+//! (KT-6). Turnbridge's state folder stores the original text, so that a removal can restore it
+//! byte for byte.
 
 mod attributes;
 mod record;
@@ -66,6 +67,7 @@ impl Current {
         self.text.as_deref().unwrap_or_default()
     }
 
+    /// Returns the original text, if it is known. A missing file counts as an empty one.
     pub fn before_text(&self) -> Option<&str> {
         self.before.as_ref().map(|before| before.text.as_deref().unwrap_or_default())
     }
@@ -80,6 +82,7 @@ pub struct AppliedText {
     pub without_us: String,
 }
 
+/// The effect of a change on the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileChange {
     Unchanged,
@@ -175,7 +178,8 @@ impl ForeignFile {
         &self.path
     }
 
-    /// Returns a path beside the name that the user knows, not beside the target of a link.
+    /// Returns the path of the backup, beside the name that the user knows, not beside the target
+    /// of a link.
     pub fn backup_path(&self) -> PathBuf {
         let mut name = self.path.file_name().unwrap_or_default().to_owned();
         name.push(".bak");

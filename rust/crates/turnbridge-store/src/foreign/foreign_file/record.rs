@@ -1,5 +1,5 @@
-//! Turnbridge's record of a foreign file: the original text, and the hashes of the versions that
-//! Turnbridge wrote and may take back.
+//! Stores what Turnbridge knows of a foreign file: the original text, and the hashes of the
+//! versions that Turnbridge wrote and may take back.
 
 use std::io;
 use std::path::Path;
@@ -14,6 +14,7 @@ use crate::files::bounded_file;
 /// The limit of a record: a settings file in which every byte is escaped.
 const LONGEST: u64 = 128 << 20;
 
+/// The record of one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeRecord {
     version: u32,

@@ -1,8 +1,8 @@
-//! Swaps the old file and the new one under the file's name.
+//! Puts the new file in the place of the old one, and back.
 //!
-//! If the system can exchange two names, the old file still exists afterwards and can be checked.
-//! If another program wrote it between the last check and the exchange, it is put back. Elsewhere
-//! that gap remains, some microseconds long.
+//! If the system can exchange two names, the old file still exists afterwards and can be checked:
+//! what another program wrote between the last check and the exchange is put back. On other systems
+//! it is lost; that gap is some microseconds long.
 
 use std::fs;
 use std::io;
@@ -10,6 +10,7 @@ use std::path::Path;
 
 use crate::files::atomic_file::rename;
 
+/// The place of the old file after a swap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SwapResult {
     /// The old file has the temporary name now.
@@ -20,7 +21,7 @@ pub enum SwapResult {
     Taken,
 }
 
-/// Exchanges the names of `new` and `path`.
+/// Exchanges the names of `new` and `path`. If the system cannot, `new` replaces `path`.
 pub fn exchange(new: &Path, path: &Path) -> io::Result<SwapResult> {
     match flagged::exchange(new, path) {
         Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => Ok(SwapResult::Taken),
@@ -39,7 +40,7 @@ pub fn put(new: &Path, path: &Path) -> io::Result<SwapResult> {
     }
 }
 
-/// Removes `path`; its old file is at `aside`.
+/// Moves `path` to `aside`, where the caller compares it with the expected file.
 pub fn remove_if_unchanged(path: &Path, aside: &Path) -> io::Result<SwapResult> {
     match rename(path, aside) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(SwapResult::Taken),

@@ -1,3 +1,6 @@
+//! Tests that a change keeps a backup and a removal restores every byte, also if a process is
+//! killed at any step, another program writes at the same moment, or the disk is full.
+
 #![cfg_attr(
     windows,
     allow(

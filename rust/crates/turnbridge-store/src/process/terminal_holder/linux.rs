@@ -1,4 +1,5 @@
-//! Linux: `/proc/<pid>/stat` has the terminal's foreground group, `/proc/<pid>/fd` its readers.
+//! Finds out on Linux whether a process alone reads its terminal: `/proc/<pid>/stat` has the
+//! terminal's foreground group, `/proc/<pid>/fd` its readers.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;

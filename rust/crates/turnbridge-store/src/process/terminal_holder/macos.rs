@@ -1,4 +1,5 @@
-//! macOS: `proc_pidinfo` has the terminal's foreground group, `proc_pidfdinfo` its readers.
+//! Finds out on macOS whether a process alone reads its terminal: `proc_pidinfo` has the terminal's
+//! foreground group, `proc_pidfdinfo` its readers.
 
 use turnbridge_core::session::event::ProcessKey;
 

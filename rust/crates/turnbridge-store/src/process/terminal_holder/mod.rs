@@ -1,6 +1,6 @@
 //! Finds out whether a process alone reads its terminal, so that typed text reaches only that
-//! process. This does not hold while the user has suspended it (Ctrl-Z) and a shell reads the
-//! terminal, nor while an editor that it has opened does.
+//! process. It does not while it is suspended (Ctrl-Z) and a shell reads the terminal, nor while an
+//! editor that it has started does.
 
 use turnbridge_core::session::event::ProcessKey;
 

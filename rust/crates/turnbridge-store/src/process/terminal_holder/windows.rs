@@ -1,5 +1,5 @@
-//! Windows has no job control: no key can suspend a console program, and it cannot be put into the
-//! background.
+//! Returns a terminal for every live process on Windows, which has no job control: no key can
+//! suspend a console program, and it cannot be put into the background.
 
 use turnbridge_core::session::event::ProcessKey;
 

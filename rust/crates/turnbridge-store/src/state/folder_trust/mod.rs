@@ -1,6 +1,6 @@
-//! Checks whether other users can write to Turnbridge's folders. Code that acts on files in them
-//! calls this first, and refuses if they can. On Windows the folders have the rights of the user's
-//! profile, and there is no check.
+//! Checks whether other users can write to Turnbridge's state folders or to its config. Code that
+//! acts on files there calls this first, and refuses if they can. On Windows the folders have the
+//! rights of the user's profile, and there is no check.
 
 use std::fmt;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Unix: judges owners and modes.
+//! Judges the owner and the mode of a path on Unix.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
@@ -7,7 +7,8 @@ use std::path::Path;
 use rustix::process::{getegid, geteuid};
 use turnbridge_core::system::folder_trust::{self, Access, Danger, OVERFLOW_ID, OwnIdentity, Role};
 
-/// Returns `None` if the path is good or missing, or if its role is a link and it is none.
+/// Returns the danger of a path. Returns `None` if it is good or missing, or if its role is a link
+/// and it is none.
 pub fn judge(path: &Path, role: Role) -> Option<Danger> {
     let metadata = match role {
         Role::Link => path.symlink_metadata().ok().filter(Metadata::is_symlink)?,

@@ -1,5 +1,5 @@
-//! Windows: a profile belongs to the user, the system and the administrators, so there is no check
-//! of its rights.
+//! Accepts every path on Windows: a profile belongs to the user, the system and the administrators,
+//! so its rights are not checked.
 
 use std::fs::Metadata;
 use std::path::Path;

@@ -1,6 +1,7 @@
-//! Replies that have arrived, and the progress of each. A reply is `<id>.json`, written whole and
-//! to the disk before its arrival is acknowledged. When all work on it is done, it becomes
-//! `<id>.done`. Beside it are its claim, lock, result and other files; `run` names their writers.
+//! Stores the replies that have arrived, and the progress of each. A reply is `<id>.json`, written
+//! whole and to the disk before its arrival is acknowledged. When all work on it is done, it
+//! becomes `<id>.done`. Beside it are its claim, lock, result and other files; `run` names their
+//! writers.
 //!
 //! The same message may be reported many times, by a restarted daemon's second socket as well as by
 //! Slack's retries. `accept` deduplicates them.

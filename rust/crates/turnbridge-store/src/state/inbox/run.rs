@@ -1,10 +1,10 @@
-//! The run of one reply, according to its files. The runner takes `<id>.lock` and holds it while it
-//! lives. Then it claims `<id>.run`, which is possible once. `<id>.agent` names the process that it
-//! has started, which may outlive it. The agent's hooks write `<id>.ack`, and `<id>.result` is the
-//! end. `<id>.stop` asks the runner to end it, on systems without signals too.
+//! Reads and writes the files of one reply's run. The runner takes `<id>.lock` and holds it while
+//! it lives. Then it claims `<id>.run`, which is possible once. `<id>.agent` names the process that
+//! it has started, which may outlive it. The agent's hooks write `<id>.ack`, and `<id>.result` is
+//! the end. `<id>.stop` asks the runner to end the run, on systems without signals too.
 //!
-//! A process is identified by its pid, its start time and the start of the machine from which this
-//! counts.
+//! A process is identified by its pid, its start time, and the start of the machine from which that
+//! time counts.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -45,6 +45,7 @@ fn holder_of(paths: &StatePaths, id: &str, extension: &str) -> Option<Holder> {
     read_holder(&fs::read(sibling(paths, id, extension).ok()?).ok()?)
 }
 
+/// Returns how far the reply has come.
 pub fn progress(paths: &StatePaths, id: &str) -> ReplyProgress {
     // The order matters: a runner writes the result before it releases the lock.
     let is_claimed = sibling(paths, id, "run").is_ok_and(|path| path.exists());
@@ -60,7 +61,7 @@ pub fn progress(paths: &StatePaths, id: &str) -> ReplyProgress {
     }
 }
 
-/// Returns whether its runner lives, or the agent that it has started.
+/// Returns whether the reply's runner lives, or the agent that it has started.
 pub fn is_running(paths: &StatePaths, id: &str) -> bool {
     is_runner_alive(paths, id) || is_agent_alive(paths, id)
 }

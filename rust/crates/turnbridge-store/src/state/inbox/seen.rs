@@ -1,5 +1,5 @@
-//! `seen.jsonl`: the messages that have arrived, by Slack's event and by channel and time. Slack
-//! delivers at least once, its last retry comes after some five minutes, and a daemon may be
+//! Stores which messages have arrived (`seen.jsonl`), by Slack's event and by channel and time.
+//! Slack delivers at least once, its last retry comes after some five minutes, and a daemon may be
 //! restarted in between.
 
 use std::fs::{self, OpenOptions};
@@ -51,6 +51,7 @@ fn file(paths: &StatePaths) -> PathBuf {
     paths.inbox_dir().join("seen.jsonl")
 }
 
+/// Returns whether the reply's message has arrived before.
 pub fn contains(paths: &StatePaths, reply: &Reply) -> io::Result<bool> {
     let wanted = SeenLine::of(reply, Timestamp::from_micros(0));
     Ok(read(paths)?.iter().any(|line| line.is_same(&wanted)))

@@ -1,3 +1,6 @@
+//! Tests that a message is accepted once, that a reply is claimed once, and that the files show how
+//! far it has come, also after a kill or a restart of the machine.
+
 use super::*;
 use turnbridge_core::ids::{Agent, SessionKey};
 use turnbridge_core::notices::route::Route;

@@ -1,7 +1,8 @@
-//! Notices that have not arrived yet. Each is a separate file, with one progress file for each of
-//! its channels; the process that delivers holds the outbox's lock. A notice that has arrived
-//! leaves an empty `<id>.done` for a day, so that a second report of the same event makes no second
-//! notice. Texts are read one notice at a time: all of them together may be larger than the memory.
+//! Stores the notices that have not arrived yet. Each is a separate file, with one progress file
+//! for each of its channels; the process that delivers holds the outbox's lock. A notice that has
+//! arrived leaves an empty `<id>.done` for a day, so that a second report of the same event makes
+//! no second notice. Texts are read one notice at a time: all of them together may be larger than
+//! the memory.
 
 mod listing;
 mod notice_files;
@@ -51,6 +52,7 @@ const REMEMBERED: Duration = Duration::from_secs(24 * 60 * 60);
 /// A notice that is due sooner than this may become due during a check.
 const SOON: Duration = Duration::from_secs(10);
 
+/// Stores a notice, unless its event was reported before.
 pub fn queue(paths: &StatePaths, notice: &Notice) -> io::Result<Queued> {
     let files = NoticeFiles::of(paths, &notice.id)?;
     if files.done().exists() || files.notice().exists() {

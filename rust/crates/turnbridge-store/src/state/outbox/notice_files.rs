@@ -1,8 +1,9 @@
-//! The files of one notice. Each channel has a separate progress file, `<id>.<channel>.progress`.
+//! Reads and writes the files of one notice. Each channel has a separate progress file,
+//! `<id>.<channel>.progress`.
 //!
 //! Version 0.1 knew one channel and named its file `<id>.progress`. That name is read as Slack's. A
-//! process that writes Slack's progress under the new name puts a held one under the old name, so
-//! that a running 0.1 does not deliver the notice a second time.
+//! process that writes Slack's progress under the new name also writes a held progress under the
+//! old one, so that a running 0.1 does not deliver the notice a second time.
 
 use std::fs;
 use std::io;
@@ -54,12 +55,14 @@ fn held_for_0_1() -> NoticeProgress {
     NoticeProgress { held: true, last_error, ..NoticeProgress::default() }
 }
 
+/// The paths of one notice's files.
 pub struct NoticeFiles {
     folder: PathBuf,
     id: String,
 }
 
 impl NoticeFiles {
+    /// Returns an error if the id cannot be part of a name.
     pub fn of(paths: &StatePaths, id: &str) -> io::Result<NoticeFiles> {
         if !is_notice_id(id) {
             return Err(io::Error::from(io::ErrorKind::InvalidInput));
@@ -87,8 +90,8 @@ impl NoticeFiles {
         self.file("progress")
     }
 
-    /// Returns `None` if a newer version has written it, or if it exists but cannot be read. A
-    /// restart from the beginning would send messages twice.
+    /// Returns the progress on a channel. Returns `None` if a newer version has written it, or if
+    /// it exists but cannot be read: a restart from the beginning would send messages twice.
     pub fn read_progress(&self, channel: &ChannelName) -> Option<NoticeProgress> {
         match self.state_of(channel).0 {
             FileState::Absent => Some(NoticeProgress::default()),
@@ -131,6 +134,7 @@ impl NoticeFiles {
         }
     }
 
+    /// Writes the progress on a channel, and for Slack the held progress for a 0.1.
     pub fn save_progress(
         &self,
         channel: &ChannelName,

@@ -1,5 +1,6 @@
-//! `panes.json`: the live registry of panes (KT-73), and the steps when a pane is left. No hook
-//! writes it. `turnbridge_core::terminals::panes` interprets the bindings.
+//! Stores the registry of the panes in which agents run (`panes.json`, KT-73), and ends the
+//! sessions of a pane that is left. No hook writes it. `turnbridge_core::terminals::panes`
+//! interprets it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -130,7 +131,7 @@ pub fn settle(paths: &StatePaths, homes: &[PathBuf]) -> io::Result<Panes> {
     see(paths, panes, &found)
 }
 
-/// Does the same with a file that is known to have changed.
+/// Does the same as `settle` with a single rollout, which is known to have changed.
 pub fn settle_with(paths: &StatePaths, changed: &Path) -> io::Result<Panes> {
     let panes = read(paths);
     if panes.codex.oldest_marker().is_none() && panes.codex.unseen_threads().next().is_none() {

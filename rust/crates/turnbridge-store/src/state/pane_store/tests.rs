@@ -1,3 +1,6 @@
+//! Tests that threads of Codex are bound to panes, that a launch or a prompt stops the session that
+//! a pane showed, and that two parallel writers lose nothing.
+
 use std::fs;
 
 use turnbridge_core::ids::{Agent, SessionId, SessionKey};

@@ -1,5 +1,5 @@
-//! Reads many sessions. There may be very many that no process carries any more, so no more of a
-//! file is read than the caller needs.
+//! Reads many sessions. Most of them may have no process any more, so it reads no more of a file
+//! than the caller needs.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -37,6 +37,7 @@ pub fn read_matching(paths: &StatePaths, prefix: &str) -> io::Result<Vec<Session
     Ok(sessions)
 }
 
+/// Returns the sessions that some process may carry. Of the others only the first bytes are read.
 pub fn read_open(paths: &StatePaths) -> io::Result<OpenSessions> {
     let mut open = OpenSessions::default();
     let mut bytes = Vec::new();

@@ -1,4 +1,5 @@
-//! The session files. `update` is the only function that changes one.
+//! Reads and changes the session files. `update` applies an event to one; besides it, only
+//! `turn_completion` changes one, by `load` and `save`. Both hold the session's lock.
 
 mod listing;
 
@@ -112,9 +113,10 @@ pub fn update(
     Ok(updated)
 }
 
+/// The result of an update.
 #[derive(Debug)]
 pub struct Updated {
-    /// The other registration of this event has done all of the work.
+    /// Whether the other registration of this event has done all of the work.
     pub is_twin: bool,
     /// Whether every necessary file was written.
     pub is_whole: bool,
@@ -224,6 +226,7 @@ pub(crate) enum Loaded {
     Nothing,
 }
 
+/// Reads a session's file, and takes no lock. Adds the reason to `problems` if it cannot be used.
 pub(crate) fn load(paths: &StatePaths, key: &SessionKey, problems: &mut Vec<String>) -> Loaded {
     let bytes = match fs::read(paths.session_file(key)) {
         Ok(bytes) => bytes,
@@ -294,6 +297,7 @@ fn process_gone(event: &Event, process: ProcessKey) -> Event {
     }
 }
 
+/// Publishes the session's state to the sinks of the run that the event is about.
 pub(crate) fn publish(
     before: Option<State>,
     session: &Session,

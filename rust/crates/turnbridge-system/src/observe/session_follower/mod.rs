@@ -1,10 +1,11 @@
-//! Follows the current state of every session: reads the session files that have changed, and
-//! decides which sessions to check for changes that no hook reports (`observed_events`). The daemon writes
-//! what it finds (`due`, `observed_events`, `reload`); `turnbridge watch` only reads (`changes`, `read`).
+//! Follows the current state of sessions: reads the session files that have changed, and decides
+//! which sessions to check for changes that no hook reports (`observed_events`). The daemon writes
+//! the changes that it finds (it calls `due`, `observed_events`, `reload`); `turnbridge watch` only
+//! reads (`changes`, `read`).
 //!
 //! A pass is cheap enough for five times a second with 500 sessions. Session files are replaced by
-//! renaming, so the folder's time shows whether any has changed. Claude's files are read only after
-//! a change.
+//! renaming, so the folder's modification time shows whether any has changed. Claude's files are
+//! read only after a change.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
@@ -31,7 +32,7 @@ const THOROUGH: Duration = Duration::from_secs(5);
 /// time.
 const TICK: Duration = Duration::from_millis(100);
 
-/// The sessions that are followed, and the intensity.
+/// Which sessions a follower checks, and how often.
 #[derive(Debug, Clone, Copy)]
 pub struct Schedule {
     follows: fn(Agent) -> bool,
@@ -42,16 +43,17 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// The daemon makes up to five passes a second, so a second is enough. Only the daemon checks
-    /// the files that Claude writes while it is idle: once the daemon has written a change, all
-    /// readers see it. Another part of the daemon follows the rollouts.
+    /// The daemon's schedule. The daemon makes up to five passes a second, so it settles after a
+    /// second. Only the daemon checks the files that Claude writes while it is idle: once the
+    /// daemon has written a change, all readers see it. Another part of the daemon follows the
+    /// rollouts.
     pub const DAEMON: Schedule = Schedule {
         follows: |agent| !agent.tells_turns_by_rollouts(),
         settling: Duration::from_secs(1),
         idle_check: IdleCheck::Files,
     };
 
-    /// `turnbridge watch` makes a pass each second.
+    /// The schedule of `turnbridge watch`, which makes a pass each second.
     pub const WATCH: Schedule = Schedule {
         follows: |_| true,
         settling: Duration::from_millis(2_500),
@@ -76,6 +78,7 @@ pub enum SessionChange {
     Removed(SessionKey),
 }
 
+/// How often the sessions need a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ObservedPace {
     /// An agent works or waits for the user, or has just written something.
@@ -119,7 +122,7 @@ struct FollowedSession {
     is_unchecked: bool,
     /// The stamps of Claude's files about it.
     traces: Vec<Option<FileStamp>>,
-    /// Every pass checks the session until then.
+    /// The end of the time in which every pass checks the session.
     restless_until: Timestamp,
 }
 
@@ -185,7 +188,8 @@ impl SessionFollower {
         };
     }
 
-    /// Returns how often the sessions need a check: more often while one works, never without any.
+    /// Returns how often the sessions need a check now: more often while one works, never if none
+    /// has a process.
     pub fn pulse(&self, now: Timestamp) -> ObservedPace {
         let is_lively = |known: &FollowedSession| known.is_busy() || now <= known.restless_until;
         match () {

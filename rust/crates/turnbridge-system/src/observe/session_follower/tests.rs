@@ -1,4 +1,5 @@
-//! Follows hand-made sessions as the daemon and as `turnbridge watch` do.
+//! Tests that a follower reports new, changed, unreadable and removed session files, killed
+//! processes and Esc, with the schedule of the daemon and with that of `turnbridge watch`.
 
 use turnbridge_core::session::event::ProcessKey;
 use turnbridge_core::session::session_wire::write_session;

@@ -1,4 +1,4 @@
-//! The agent's process: its group and environment, and how it ends.
+//! Prepares the agent's process (its group and environment), and waits for its end or ends it.
 
 use std::io;
 use std::process::{Child, Command, ExitStatus};
@@ -12,6 +12,7 @@ const TICK: Duration = Duration::from_millis(50);
 /// The time that an agent gets to end itself before the next, stronger signal.
 const GRACE: Duration = Duration::from_secs(3);
 
+/// How the agent's process has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AgentExit {
     Exit(i64),

@@ -1,9 +1,9 @@
-//! Passes a reply to Codex. A free thread is resumed; the Codex that has it open gets the reply by
-//! `codex queue`.
+//! Passes a reply to Codex: resumes a free thread, or passes the reply by `codex queue` to the
+//! Codex that has the thread open.
 //!
 //! `codex queue` reports success whatever happens to the message. So the runner reads the thread's
-//! rollout before (`QueueObstacle`), and after: the reply has begun when the rollout has a turn that the
-//! queue has started.
+//! rollout before it (`QueueObstacle`), and after it: the reply has begun when the rollout has a
+//! turn that the queue has started.
 
 use std::time::{Duration, Instant};
 

@@ -1,8 +1,10 @@
-//! Runs one reply: claims it, resumes the session with it, waits, and stores the result.
+//! Runs one reply: claims it, resumes the session with it or types it into the session's terminal
+//! (`pane`), waits, and stores the result.
 //!
-//! The order makes a reply run at most once: lock, claim, agent. The agent's output goes only into
-//! files; the log has their lengths. A prompt is a file that the agent reads; only `codex queue`
-//! takes it as an argument. It is never part of a command line that a shell reads.
+//! The order makes a reply run at most once: first the lock, then the claim, then the agent. The
+//! agent's output goes only into files; the log has their lengths. A prompt is a file that the
+//! agent reads; only `codex queue` takes it as an argument. It is never part of a command line that
+//! a shell reads.
 
 pub mod agent;
 mod codex;
@@ -46,6 +48,7 @@ const LONGEST_COMPLAINT: u64 = 16 << 10;
 /// The interval at which a thread is polled for its release.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
+/// Runs the reply, unless another process runs it, or has done so. Logs the error too.
 pub fn run(paths: &StatePaths, id: &str) -> Result<()> {
     let ran = claim_and_run(paths, id);
     if let Err(error) = &ran {

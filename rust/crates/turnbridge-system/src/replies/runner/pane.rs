@@ -1,6 +1,6 @@
-//! Types a reply into the terminal in which its session is open (`resume.live = "pane"`). It is
-//! pasted, so that line ends submit nothing, once the agent there is idle and alone reads its
-//! terminal.
+//! Types a reply into the terminal in which its session is open (`resume.live = "pane"`). It waits
+//! until the agent there is idle and alone reads its terminal, then pastes the text, so that the
+//! line ends in it submit nothing.
 
 use std::time::{Duration, Instant};
 
@@ -20,7 +20,8 @@ const SEEN_WITHIN: Duration = Duration::from_secs(15);
 const LOOK: Duration = Duration::from_millis(50);
 
 impl ReplyRunner<'_> {
-    /// Returns `None` if no terminal has the session open (any more), so that it can be run.
+    /// Types the reply as soon as that is possible. Returns `None` if no terminal has the session
+    /// open (any more), so that it can be run.
     pub fn type_into_pane(&self, key: &SessionKey) -> Option<RunResult> {
         while is_open(self.paths, key, clock::now()) {
             if self.is_stopping() {

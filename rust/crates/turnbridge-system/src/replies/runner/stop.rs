@@ -1,5 +1,5 @@
-//! Records whether a signal has asked this process to end (SIGTERM, SIGINT). It then ends the agent
-//! and records that, instead of leaving it behind.
+//! Records that a signal has asked the runner to end (SIGTERM, SIGINT). The runner then ends its
+//! agent and stores that as the result, instead of leaving the agent behind.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

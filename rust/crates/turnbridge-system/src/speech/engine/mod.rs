@@ -1,4 +1,5 @@
-//! The programs that speak, as data: their names and their arguments.
+//! Finds the programs that speak, and makes their calls: arguments and stdin. It starts none of
+//! them.
 //!
 //! No call uses a shell. The text is passed over stdin if the program supports that: every user of
 //! the machine can see an argument, and Linux limits its length.
@@ -8,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use turnbridge_core::text::spoken_text::{Language, Utterance};
 
+/// A program that speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Engine {
     /// The program of macOS. Other systems have other programs by this name.
@@ -112,6 +114,8 @@ impl Engine {
         }
     }
 
+    /// Returns whether the engine can play the texts: `spd-say` gets each as one argument, whose
+    /// length is limited.
     pub fn can_play(self, utterances: &[Utterance]) -> bool {
         self != Engine::SpdSay || utterances.iter().all(|u| u.text.len() <= LONGEST_ARGUMENT)
     }
@@ -126,6 +130,7 @@ impl Engine {
         self == Engine::PowerShell
     }
 
+    /// Returns the arguments and the stdin for one utterance.
     pub fn call(
         self,
         utterance: &Utterance,
@@ -229,6 +234,7 @@ fn power_shell(utterance: &Utterance, manner: &Manner, target: SpeechTarget<'_>)
     EngineCall { arguments: arguments.map(OsString::from).to_vec(), stdin }
 }
 
+/// Returns the language's code for engines.
 pub fn code(language: Language) -> &'static str {
     match language {
         Language::Japanese => "ja",

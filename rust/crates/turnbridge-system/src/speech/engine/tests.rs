@@ -1,3 +1,6 @@
+//! Tests that every engine gets its own arguments, that no engine can take the text for an option,
+//! and that rates are converted.
+
 use super::*;
 
 /// Returns the arguments in one line, then the text for stdin.
