@@ -1,5 +1,5 @@
-//! `turnbridge focus` with a real tmux: to the pane of a session, or to a new window that resumes
-//! it.
+//! Tests `turnbridge focus` with a real tmux: it switches to the pane of a session, opens a window
+//! that resumes it, or prints the command. Also tests the board's "Go to terminal".
 
 use std::fs;
 use std::path::Path;

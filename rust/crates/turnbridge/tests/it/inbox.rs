@@ -1,5 +1,6 @@
-//! `turnbridge run-reply` and `turnbridge inbox`, with stub agents that record their calls. The
-//! stubs are shell scripts, so these tests are for unix.
+//! Tests `turnbridge run-reply` and `turnbridge inbox` with stub agents that record their calls.
+//! The stubs are shell scripts, so these tests run on unix only.
+
 #![cfg(unix)]
 
 use std::fs;

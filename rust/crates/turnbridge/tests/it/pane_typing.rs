@@ -1,6 +1,7 @@
-//! `resume.live = "pane"`: a reply is typed into the terminal of an open Claude, and never into
-//! another program: neither the shell behind a suspended Claude nor an editor that it has opened.
-//! With a real tmux and a real shell; Claude is a script that calls the hooks and reads lines.
+//! Tests `resume.live = "pane"`: a reply is typed into the terminal of an open Claude, and never
+//! into another program, such as the shell behind a suspended Claude or an editor that it has
+//! opened. tmux and the shell are real; Claude is a script that calls the hooks and reads lines.
+
 #![cfg(unix)]
 
 use std::fs;

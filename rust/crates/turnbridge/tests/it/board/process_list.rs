@@ -1,4 +1,4 @@
-//! Polls the arguments of all processes, as any user can.
+//! Collects the arguments of all processes of the machine, as any user can read them.
 
 use std::fs;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! A browser signs in by a page that only its user can read, or by a typed code. No secret is in
-//! the arguments of a program, which all users of the machine can read.
+//! Tests how a browser signs in to the board: by a page that only its user can read, or by a typed
+//! code. No secret is in the arguments of a program, which all users of the machine can read.
 
 use std::fs;
 use std::io::Read;

@@ -1,4 +1,5 @@
-//! A daemon with its board, and a client that sends right and wrong requests.
+//! Helpers of the board's tests: they start a daemon with its board, and send valid and invalid
+//! requests to it.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};

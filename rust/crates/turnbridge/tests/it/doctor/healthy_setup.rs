@@ -1,5 +1,6 @@
-//! A set-up without problems: the executables in a separate folder, stand-ins for agents and an
-//! engine, a loopback Slack, registered hooks and notify, a known session.
+//! Creates a set-up without problems for the tests of doctor: the executables in a separate folder,
+//! stand-ins for the agents and an engine, a loopback Slack, registered hooks and notify, and a
+//! known session.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;

@@ -1,6 +1,6 @@
-//! The other user makes the system's table of sockets long and connects to the board without a
-//! pause. A board that reads the whole table for each connection would have no time left for its
-//! owner.
+//! Floods the board with connections of the other user, while idle connections make the system's
+//! table of sockets long. A board that reads the whole table for each connection would have no time
+//! left for its owner.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -1,5 +1,5 @@
-//! Another user of this machine during a test: a uid without an account. The kernel identifies
-//! users by uid alone, so that the test adds no account.
+//! Acts as another user of this machine: a uid without an account. The kernel identifies users by
+//! uid alone, so that the test adds no account.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, chown};

@@ -1,5 +1,5 @@
-//! Turnbridge's outputs and files conform to docs/schemas. `World::turnbridge` checks every output
-//! of `--json`; this module checks the schemas themselves.
+//! Tests the schemas in docs/schemas, and checks outputs against them: `World::turnbridge` passes
+//! every output with `--json` to `check_output` here.
 
 #[cfg(all(unix, not(target_os = "macos")))]
 mod samples;

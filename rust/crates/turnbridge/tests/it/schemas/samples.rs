@@ -1,5 +1,6 @@
-//! A sample for every schema, made by the executables, and each schema's result if a field is
-//! missing.
+//! Creates a sample for every schema by the executables, and tests that each schema refuses a
+//! sample with a missing or an additional field, apart from listed exceptions.
+
 // The engines of Linux; macOS looks for others.
 
 use std::collections::{BTreeMap, BTreeSet};

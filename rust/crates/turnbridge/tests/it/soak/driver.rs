@@ -1,5 +1,6 @@
-//! Drives a soak: the owner works, replies and sends `stop`; other users write too; processes are
-//! killed and other faults happen, until there were enough kills. Then everything comes to rest.
+//! Drives a soak: the owner starts turns, replies and sends `stop`; other users write too;
+//! processes are killed and other faults occur. It ends after enough kills or a timeout. Then the
+//! faults stop, and the daemons run until no work is left.
 
 use std::process::Child;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,5 +1,6 @@
-//! The faults beside kills: Slack's own faults, clocks that jump, full disks, suspended processes.
-//! Each is undone after a while, and all of them before everything comes to rest.
+//! Causes the faults of a soak other than kills: errors of Slack, broken sockets, clocks that jump,
+//! full disks, suspended processes. Each is undone after a while, and all of them before the soak's
+//! rest.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

@@ -1,6 +1,6 @@
-//! The ledger: compares the actions, the agents' own logs, and the content of Slack. Every turn has
-//! one notice; every reply ran once or its thread contains the reason; no thread contains a false
-//! message; nothing is left over.
+//! Checks a finished soak: it compares the driver's actions, the agents' own logs, and the content
+//! of Slack. Every turn has one notice; every reply ran once or its thread contains the reason; no
+//! thread contains a false message; no file or process remains.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! One computer of the owner's: a hermetic home with its own clock and disk, its daemon, its
-//! sessions, and the stand-in agent.
+//! Simulates one computer of the owner's: a hermetic home with its own clock and disk, its daemon,
+//! its sessions, and the stand-in agent.
 
 use std::fs::{self, File};
 use std::io::Write;

@@ -1,5 +1,5 @@
-//! The users of a soak: the owner starts agents at the keyboard, replies in their threads, sends
-//! `stop`, and writes elsewhere; a stranger and another app write too.
+//! Acts as the users of a soak: the owner starts agents at the keyboard, replies in their threads,
+//! sends `stop`, and writes in other threads; a stranger and another app write too.
 
 use serde_json::json;
 use testkit::slack::SlackThread;

@@ -1,4 +1,4 @@
-//! Seeded random numbers (SplitMix64). The same seed gives the same choices; the order of
+//! Generates seeded random numbers (SplitMix64). The same seed gives the same choices; the order of
 //! simultaneous actions depends on the machine.
 
 use std::thread;

@@ -1,5 +1,5 @@
-//! The ledger of replies: each ran once, on its machine and in order, or its thread contains the
-//! reason; and each message in a thread is compared with the events.
+//! Checks the replies of a soak: each ran once, on its machine and in order, or its thread contains
+//! the reason. Compares each message in a thread with the events.
 
 use super::agents::AgentLogEntry;
 use super::ledger::{Ledger, PromptRun, ThreadAnswer};

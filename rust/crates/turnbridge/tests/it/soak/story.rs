@@ -1,4 +1,5 @@
-//! The final output: the table of a soak, and for every violation the story of its turn or reply.
+//! Formats the result of a soak: a table of counts, and for every violation the log lines about its
+//! turn or reply.
 
 use std::fmt::Write;
 

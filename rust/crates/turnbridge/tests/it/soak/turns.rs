@@ -1,4 +1,4 @@
-//! The ledger of turns: each ended turn has one complete notice under its own prompt.
+//! Checks the turns of a soak: each ended turn has one complete notice under its own prompt.
 
 use testkit::slack::{SlackMessage, SlackThread};
 use turnbridge_store::paths::StatePaths;

@@ -1,6 +1,6 @@
-//! Processes that are killed or suspended, found in `/proc`: those of the soak's own homes, by pid
-//! and start time, and no others. Hooks live too briefly to be found there: the stand-in agent
-//! kills them itself (`kill-hook=`).
+//! Finds processes of the soak in `/proc`, and kills or suspends them. It identifies them by the
+//! soak's own homes, pid and start time, so that no other process is affected. Hooks live too
+//! briefly to be found there: the stand-in agent kills them itself (`kill-hook=`).
 
 use std::fs;
 use std::os::fd::OwnedFd;

@@ -1,4 +1,5 @@
-//! Engines that only record, and the traces of their runs.
+//! Installs speech engines that only record their calls, and reads what they recorded.
+
 // The engines of Linux; macOS looks for others.
 #![cfg(all(unix, not(target_os = "macos")))]
 

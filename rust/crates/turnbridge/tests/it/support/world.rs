@@ -1,4 +1,4 @@
-//! A separate home, and the executables of this build with it.
+//! Creates a separate home and runs the executables of this build in it.
 
 use std::io::{ErrorKind, Write};
 use std::path::PathBuf;

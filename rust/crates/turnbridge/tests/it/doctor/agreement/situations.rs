@@ -1,4 +1,5 @@
-//! The situations and their truth.
+//! Lists the situations in which the commands must agree: how each is constructed, and its true
+//! state.
 
 use std::fs;
 use std::net::TcpListener;

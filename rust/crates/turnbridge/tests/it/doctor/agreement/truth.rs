@@ -1,4 +1,5 @@
-//! The actual state: whether the board responds, and how the Stop hooks act.
+//! Observes the actual state without Turnbridge's commands: whether the board's port responds, and
+//! whether the registered Stop hooks hold a turn.
 
 use std::fs;
 use std::io::{Read, Write};
