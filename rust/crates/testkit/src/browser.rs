@@ -1,4 +1,5 @@
-//! A real browser, driven by `tests/board/drive.mjs`: one command per line, one response per line.
+//! Drives a real Chromium through `tests/board/drive.mjs`: it writes one command per line and reads
+//! one response per line.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
-//! Folders of recorded cases: one numbered folder per case (`07-spaces-before-commas`) with its
-//! input and expected output. `UPDATE_CASES=1 cargo test …` writes the output, to be reviewed as a
-//! diff.
+//! Reads folders of recorded cases and compares the actual output with the expected one. Each case
+//! is a numbered folder (`07-spaces-before-commas`) with its input and its expected output.
+//! `UPDATE_CASES=1 cargo test …` writes the actual output instead, to be reviewed as a diff.
 //!
 //! Crates that may not have dependencies include this file by `#[path]`.
 

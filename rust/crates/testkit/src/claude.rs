@@ -1,5 +1,6 @@
-//! The real Claude Code, set up to run offline against a loopback model without questions at its
-//! start. The test selects plugin and prompt; `tmux.rs` provides the terminal.
+//! Finds the real Claude Code and returns commands that run it offline: against a loopback model,
+//! and without questions at its start. The test adds the plugin and the prompt; `tmux.rs` provides
+//! the terminal.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,6 @@
-//! The real Codex, set up to run offline against a loopback model without questions at its start.
-//! The test selects prompt and other configuration.
+//! Finds the real Codex and returns commands that run it offline: against a loopback model, and
+//! without questions at its start. Also reads the files of its threads (rollouts). The test adds
+//! the prompt and other configuration.
 //!
 //! A provider on loopback does not keep Codex from the network: it also looks for plugins at GitHub
 //! and chatgpt.com. These are switched off here. All remaining requests (the terminal's update

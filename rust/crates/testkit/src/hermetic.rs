@@ -1,6 +1,7 @@
-//! A separate home for one test: temporary folders, and an environment that contains only them. A
-//! test must neither see nor change the developer's agents, settings, tokens or sessions. The tests
-//! decide which programs run in it.
+//! Creates a separate home for one test: temporary folders, and an environment whose folders are
+//! all among them. Of the developer's environment it keeps only `PATH` (on Windows also the
+//! variables that programs need to start). A test must neither see nor change the developer's
+//! agents, settings, tokens or sessions. The tests decide which programs run in the home.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;

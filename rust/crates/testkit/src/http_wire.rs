@@ -1,6 +1,6 @@
-//! The part of HTTP/1.1 that the loopback APIs need: requests, whole and chunked responses. It has
-//! no compression, no pipelining, no `Expect: 100-continue`: the tested clients use none of them
-//! here.
+//! Reads HTTP/1.1 requests and writes responses, whole or as a stream of events, for the loopback
+//! APIs. It has no compression, no pipelining and no `Expect: 100-continue`, because the tested
+//! clients use none of them here.
 
 use std::io::{self, BufRead, Read, Write};
 

@@ -1,5 +1,5 @@
-//! A loopback Anthropic Messages API that sends scripted replies and records its requests. It does
-//! not interpret prompts: it selects a reply by the conversation of the request.
+//! Runs a loopback Anthropic Messages API that sends scripted replies and records its requests. It
+//! does not interpret prompts: it selects a reply by the first user message of the conversation.
 //!
 //! Agents also make side requests to the model (titles, summaries). Those carry no tools; they get
 //! a fixed text and use no scripted reply.

@@ -1,5 +1,6 @@
-//! The server of a loopback model API: a thread that accepts, a thread per connection, and their
-//! shared state. Each API defines its own paths and responses.
+//! Runs the server of a loopback model API: a thread that accepts, a thread per connection, and
+//! their shared state. Each API (`messages_api.rs`, `responses_api.rs`) defines its own paths and
+//! responses.
 
 use std::io::{self, BufReader};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};

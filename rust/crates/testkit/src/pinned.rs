@@ -1,5 +1,7 @@
-//! Selects the agent program for the tests: the newest supported one, which is pinned in
-//! `tests/NAME`, or the one in `TURNBRIDGE_TEST_CLAUDE` and `TURNBRIDGE_TEST_CODEX`.
+//! Selects the version of an agent for the tests. Without `TURNBRIDGE_TEST_CLAUDE` or
+//! `TURNBRIDGE_TEST_CODEX` it is the newest supported one, which is pinned in `tests/NAME`; the
+//! variable names the oldest supported one, a version or a program instead. Also parses the version
+//! that an agent prints.
 
 use std::path::{Path, PathBuf};
 

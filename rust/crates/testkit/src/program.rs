@@ -1,4 +1,4 @@
-//! Writes a script that a test runs.
+//! Writes scripts that tests then run.
 
 use std::io::Write;
 use std::path::Path;

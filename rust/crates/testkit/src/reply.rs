@@ -1,6 +1,6 @@
-//! The replies of the scripted model: one `ModelReply` per request, queued in a `Script`. Values only;
-//! `message_wire.rs` and `response_wire.rs` contain the wire formats, `messages_api.rs` and
-//! `responses_api.rs` select the reply.
+//! The scripted replies of a model: a test queues one `ModelReply` per request in a `Script`.
+//! Values only: `message_wire.rs` and `response_wire.rs` contain the wire formats;
+//! `messages_api.rs` and `responses_api.rs` select the reply of a request.
 
 use std::collections::VecDeque;
 use std::time::Duration;

@@ -1,6 +1,7 @@
-//! Replies in the form of OpenAI's Responses API, as far as Codex reads it: always a stream.
-//! <https://platform.openai.com/docs/api-reference/responses-streaming> No network here. The test
-//! selects the model's tools and their names; see `responses_api.rs`.
+//! Writes replies in the form of OpenAI's Responses API, as far as Codex reads it: always a stream.
+//! Also finds the text that a request's conversation begins with. No network here. The test selects
+//! the model's tools and their names; see `responses_api.rs`.
+//! <https://platform.openai.com/docs/api-reference/responses-streaming>
 
 use serde_json::{Value, json};
 

@@ -1,12 +1,11 @@
-//! A loopback OpenAI Responses API for the real Codex: it sends scripted replies and records its
-//! requests. Like `messages_api.rs` it does not interpret prompts: it selects a reply by the
-//! conversation of the request.
+//! Runs a loopback OpenAI Responses API for the real Codex: it sends scripted replies and records
+//! its requests. It does not interpret prompts: it selects a reply by the first text of the
+//! conversation.
 //!
-//! A [`ModelReply`]'s tool call must have the model's form, and models differ. With an object as input
-//! it is a `function_call` (`exec_command` with `{"cmd": …}`), with a string a `custom_tool_call`
-//! (`functions.exec` with JavaScript, for models that write code). The part before a dot in the
-//! name is the namespace. A [`ModelReply::error`] with status 200 fails in the stream, like a too long
-//! context.
+//! A tool call of a [`ModelReply`] has the form that Codex's model uses. An object as input makes
+//! it a `function_call` (`exec_command`), a string makes it a `custom_tool_call` (`functions.exec`
+//! with JavaScript). The part before a dot in the name is the namespace. A [`ModelReply::error`]
+//! with status 200 fails in the stream, like a long context.
 
 use std::io;
 use std::net::TcpStream;

@@ -1,4 +1,5 @@
-//! A program that replaces one of the system's: it records its calls and runs a script as response.
+//! Installs a program that stands in for another one under its name: it records the arguments of
+//! each call and then runs a script of the test.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
-//! A terminal for programs that need one: a private tmux server with one pane of 120 by 40. It
-//! shares nothing with the user's tmux: own socket, no configuration, the environment of the
-//! command it runs.
+//! Runs a program in a terminal: a private tmux server with one pane of 120 by 40. It shares
+//! nothing with the user's tmux: it has its own socket, no configuration, and the environment of
+//! the command it runs.
 
 use std::path::PathBuf;
 use std::process::{Command, Output};

@@ -1,5 +1,5 @@
-//! Waits for the effects of another process. Tests poll instead of sleeping a fixed time, so that
-//! they adapt to the machine's speed.
+//! Polls until another process has had its effect. A fixed sleep would not adapt to the machine's
+//! speed.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};

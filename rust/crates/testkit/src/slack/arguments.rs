@@ -1,5 +1,6 @@
-//! Parses a request of the Web API: method, arguments, token. Slack reads them from the query, a
-//! form or JSON, and each of the three has its own rules. The methods interpret them elsewhere.
+//! Parses a request of the Web API into its method, arguments and token. Slack reads them from the
+//! query, a form or JSON, and each of the three has its own rules. The modules of the methods
+//! interpret the arguments.
 
 use serde_json::{Map, Value};
 

@@ -1,7 +1,7 @@
-//! The records of Socket Mode, without a wire: which event goes to which socket, and whether its
-//! ack came. An event goes to one of the open sockets. Without an ack it is repeated: immediately,
-//! after a minute, after five, all scaled down. An event raised while no socket was open counts as
-//! not acked, so it arrives only as a retry.
+//! Decides which event goes to which socket, and records each delivery and its ack. It writes to no
+//! connection. An event goes to one of the open sockets. Without an ack it is sent again:
+//! immediately, after a minute and after five, with shorter delays here. An event raised while no
+//! socket is open counts as not acked, so it arrives only as a retry.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

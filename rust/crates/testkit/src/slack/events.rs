@@ -1,5 +1,5 @@
-//! The events about an app's direct messages: the inner event, the callback around it, and its
-//! envelope in Socket Mode.
+//! Builds the JSON of Socket Mode: the events about an app's direct messages, the callback around
+//! an event, the envelope around a callback, `hello` and `disconnect`.
 
 use serde_json::{Value, json};
 

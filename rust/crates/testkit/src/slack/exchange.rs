@@ -1,5 +1,6 @@
-//! Handles one request to the Web API and records the call. The fault of the call decides whether
-//! the method runs and which response the client gets. `server.rs` reads and writes the bytes.
+//! Handles one request to the Web API and records the call. A deliberate fault (`faults.rs`)
+//! decides whether the method is executed, and which response the client gets. `server.rs` reads
+//! the request and writes the response.
 
 use std::time::SystemTime;
 

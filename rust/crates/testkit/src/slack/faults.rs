@@ -1,5 +1,6 @@
-//! Deliberate faults: which call, and which fault. Scripted faults come first, in order; then the
-//! random mix. The same seed and the same order of calls give the same faults.
+//! Selects the deliberate fault of each call and each connection. A fault for calls with a certain
+//! argument comes first, then the scripted faults in their order, then the random mixes. The same
+//! seed and the same order of calls give the same faults.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;

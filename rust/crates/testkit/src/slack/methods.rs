@@ -1,5 +1,6 @@
-//! The methods of the Web API and their requirements: token, scope, GET or POST, JSON or not. Slack
-//! responds with status 200 and `ok: false` to every error except the rate limit.
+//! Lists the methods of the Web API with their requirements (token, scope, GET or POST, JSON or
+//! not), checks a call against them and runs it. Slack responds with status 200 and `ok: false` to
+//! every error except the rate limit.
 
 use serde_json::{Map, Value, json};
 

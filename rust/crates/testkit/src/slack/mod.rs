@@ -1,5 +1,7 @@
-//! A loopback Slack: Web API and Socket Mode, as strict as Slack is known to be and as unreliable
-//! as a test wants. It records posts, calls, deliveries, and a client's violations of the rules.
+//! A loopback Slack with Web API and Socket Mode. It is as strict as Slack is known to be, and
+//! fails as a test demands. It records posts, calls, deliveries, and a client's violations of
+//! Slack's rules. This module has the methods by which tests control it, except those of Socket
+//! Mode (`socket_api.rs`).
 //!
 //! It was never compared with the real Slack. Slack's own SDK runs against it in `tests/slack-sdk`.
 

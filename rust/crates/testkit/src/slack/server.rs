@@ -1,5 +1,5 @@
-//! The port and its connections: a thread that accepts, a thread per client, and a way to take the
-//! port down.
+//! Runs the port and its connections: a thread that accepts, a thread per client, and a way to take
+//! the port down.
 //!
 //! While the port is down it is bound but does not listen: the system refuses connections as if no
 //! server existed, and still no other program can take the port.

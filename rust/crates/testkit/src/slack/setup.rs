@@ -1,5 +1,4 @@
-//! The settings of the loopback Slack before its start. The default is an app as the manifest
-//! creates it.
+//! The settings of the loopback Slack. The default is an app as Turnbridge's manifest creates it.
 
 use std::time::Duration;
 

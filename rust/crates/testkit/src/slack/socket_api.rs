@@ -1,5 +1,5 @@
-//! Adds the methods by which tests control Socket Mode: they send messages as users, break sockets,
-//! and return what the server recorded.
+//! Adds the methods of `SlackApi` by which tests control Socket Mode: they send messages as users,
+//! break sockets, and return the records of sockets and events.
 
 use std::time::{Duration, Instant};
 

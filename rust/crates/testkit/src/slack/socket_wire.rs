@@ -1,6 +1,6 @@
-//! One WebSocket of the loopback Slack, written by one thread and read by another. TLS cannot be
-//! split into two halves, so both threads lock it. The reader waits for bytes without the lock and
-//! then reads without blocking.
+//! Writes and reads one WebSocket from two threads. TLS cannot be split into two halves, so both
+//! threads lock it. The reader waits for bytes without the lock and then reads without blocking.
+//! Also checks the upgrade request.
 
 use std::io;
 use std::net::{Shutdown, TcpStream};

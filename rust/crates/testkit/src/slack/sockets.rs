@@ -1,4 +1,4 @@
-//! Keeps the state of the Socket Mode sockets, their queue of frames, and the clients' violations.
+//! Keeps the state of all Socket Mode sockets, their queue of frames, and the clients' violations.
 //! One thread here writes events, pings and `disconnect`; `socket_session.rs` sends `hello` and
 //! reads.
 

@@ -1,4 +1,4 @@
-//! A certificate authority that lives as long as one test, and a stream with or without TLS. Ring
+//! Creates a certificate authority for one server, and wraps a connection with or without TLS. Ring
 //! is named as the provider everywhere: with two in one program rustls would refuse to choose.
 
 use std::io::{self, Read, Write};

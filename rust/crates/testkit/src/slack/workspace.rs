@@ -1,6 +1,6 @@
 //! Stores the state of the loopback Slack: direct messages and their content, the rate limit's
-//! buckets, socket tickets, and events to send. The rules of each method are in `methods.rs` and
-//! the modules beside it.
+//! buckets, socket tickets, and events to send. The rules of the methods are in `methods.rs`,
+//! `chat.rs` and `history.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};

@@ -1,4 +1,5 @@
-//! A client of the loopback Slack that gives tests direct access to the bytes.
+//! Sends raw HTTP requests to the loopback Slack's Web API, so that tests control every byte, and
+//! parses the responses.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
