@@ -1,7 +1,7 @@
-//! Generates manifests: the plugin's `hooks/*.json` from the core's table of hook events, and those
-//! of a release archive, `packaging/archive/`, from the checkout's. An archive is a plugin with its
-//! executables beside the manifests, where installers look for them, and its own marketplace. Its
-//! files otherwise equal the checkout's; `cargo xtask tidy` reports differences.
+//! Generates manifests. The plugin's `hooks/*.json` come from the core's table of hook events.
+//! Those in `packaging/archive/` come from the checkout's: a release archive is a plugin with its
+//! executables beside the manifests, where installers look for them, and its own marketplace.
+//! `cargo xtask tidy` reports files that differ from what this module would write.
 
 use std::fs;
 

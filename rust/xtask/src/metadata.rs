@@ -1,4 +1,4 @@
-//! The workspace as `cargo metadata` returns it.
+//! Reads the workspace's packages and their dependencies by `cargo metadata`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

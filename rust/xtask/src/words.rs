@@ -1,5 +1,5 @@
-//! Compares the words of our comments with those of other code bases. A word that is frequent here and
-//! absent there is private language, which a newcomer has to learn.
+//! Compares the words of this workspace's comments with those of other code bases. A word that is
+//! frequent here and absent there is private language, which a newcomer has to learn.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;

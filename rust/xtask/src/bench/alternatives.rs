@@ -1,5 +1,6 @@
-//! The common alternatives to a native hook: a shell script with jq, a Node script. Both do what
-//! tvine's own design has its script do: read the payload, write status.json.
+//! Provides the common alternatives to a native hook as candidates: a shell script with jq, and a
+//! Node script. Both do what tvine's own design has its script do: they read the payload and write
+//! status.json.
 
 use std::path::Path;
 

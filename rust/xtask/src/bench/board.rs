@@ -1,5 +1,5 @@
-//! The board and `watch`, in a real browser and a real terminal: the delay from a hook to its card,
-//! and the cost of 500 sessions with 5,000 turns.
+//! Measures the board and `watch` in a real browser and a real terminal: the delay from a hook to
+//! its card, and the cost of 500 sessions with 5,000 turns.
 
 use std::fmt::Write as _;
 use std::fs;

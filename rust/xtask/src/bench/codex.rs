@@ -1,5 +1,5 @@
-//! The cost of Codex's report of a turn, with a rollout of 1 MB and one of 300 MB. Codex does not
-//! wait for it, but it must not grow with the thread.
+//! Measures the cost of Codex's report of a turn (`turnbridge notify --tool codex`), with a rollout
+//! of 1 MB and one of 300 MB. Codex does not wait for it, but it must not grow with the thread.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};

@@ -1,6 +1,6 @@
-//! The cost that the dispatcher of the marketplace's tree adds to a hook: on a current Linux, on a
-//! Linux before 6.1, whose kernel has no file with the machine's name, and where it must start
-//! `uname`.
+//! Measures the cost that the dispatcher script of the marketplace's tree adds to a hook: on a
+//! current Linux; on a Linux before 6.1, whose kernel has no file with the machine's name; and
+//! where the script must start `uname`.
 
 use std::fmt::Write;
 use std::fs;

@@ -1,6 +1,6 @@
-//! The cost of a hook. Results are ratios of one run on one machine, never absolute: the candidates
-//! take turns, round after round, so that all get the same conditions. docs/performance.md explains
-//! how to read them.
+//! Runs the commands of `cargo xtask bench`, and measures the hooks itself (`bench hooks`). Results
+//! are ratios of one run on one machine, never absolute: the candidates take turns, round after
+//! round, so that all get the same conditions. docs/performance.md explains how to read them.
 
 mod alternatives;
 mod board;

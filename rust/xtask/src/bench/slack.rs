@@ -1,5 +1,5 @@
-//! The cost of a Stop hook with Slack up, refusing, silent, or not configured; and the cost of a
-//! bridge in Node that posts from the hook itself, with Slack's own SDK.
+//! Measures the cost of a Stop hook with Slack up, refusing, silent, or not configured. Also
+//! measures a bridge in Node that posts from the hook itself, with Slack's own SDK.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read, Write};

@@ -1,5 +1,5 @@
-//! Starts programs as Claude starts hooks: exec form, the payload over a socket pair. Measures the
-//! time from spawn to exit, and once the peak memory.
+//! Runs the candidates of a bench as Claude runs hooks: in the exec form, with the payload over a
+//! socket pair. Measures the time from spawn to exit in each round, and the peak memory once.
 
 use std::ffi::OsStr;
 use std::io::{Read, Write};

@@ -1,5 +1,5 @@
-//! Transcripts for the Stop gate of any length, with the speech in the last turn. Only the gate is
-//! registered in these runs, so that it must read them.
+//! Writes transcripts of any length for the Stop gate, with the speech in the last turn. In these
+//! runs no other hook is registered, so that the gate must read the transcript.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};

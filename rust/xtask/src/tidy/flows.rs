@@ -1,5 +1,6 @@
-//! Compares the flows in docs/ARCHITECTURE.md with the tree: every file that a flow names is there, each is
-//! named once, and its heading counts them. And the other paths on that page lead somewhere too.
+//! Checks the flows in docs/ARCHITECTURE.md against the tree: every file that a flow names exists,
+//! is named once, and the heading counts the files. Also checks that the other paths on that page
+//! exist.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,6 +1,6 @@
-//! The architecture as checks: what may not depend on what, and that the core is pure. And what is
-//! written down twice because it must be: the repository's address, and a release's manifests. And
-//! what workflows keep to, the pages of decisions, and what the codes of requirements mean.
+//! Runs `cargo xtask tidy`, which checks the rules of the repository by reading its files. The
+//! checks here are the dependencies of the packages, the purity of the core, the size of the hook
+//! executables and the environment variables; each submodule adds one check.
 
 mod address;
 mod agent_names;

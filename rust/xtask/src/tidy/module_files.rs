@@ -1,5 +1,5 @@
-//! Checks that each module folder has its `mod.rs`, and no file of its name beside it (decision
-//! 0016).
+//! Checks that no Rust file lies beside a folder of its name: a module with a folder is that
+//! folder's `mod.rs` (decision 0016).
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,6 @@
-//! Some crates open no network connection: the hooks and what they are made of, and the crate for what is done
-//! on the machine. Neither do they name a crate that could, nor the standard library's sockets.
+//! Checks that the crates of the hooks, and the crate for the machine (`turnbridge-system`), open
+//! no network connection. Their manifests name no crate that could, and their code names neither
+//! such a crate nor the standard library's sockets.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! Checks that each type of the workspace has a name of its own, so that a search for it finds it. It
-//! counts the types of tests, too.
+//! Checks that no two types of the workspace have the same name, so that a search for a name finds
+//! one type. Types of tests count too; `REPEATED` lists the exceptions.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

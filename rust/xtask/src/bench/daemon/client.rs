@@ -1,4 +1,5 @@
-//! The compared clients of Socket Mode: Turnbridge's, and Slack's own if they are installed.
+//! Starts the clients of Socket Mode that the bench compares: Turnbridge's daemon, and Slack's own
+//! for Node and Python if they are installed.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
-//! The daemon among ten thousand old rollouts: its start time, its memory, and the cost of one new
-//! line there, in a huge rollout, and in a small one alone. The places take turns, round after
-//! round.
+//! Measures the daemon with ten thousand old rollouts: the time of its start, its memory, and the
+//! delay of one new line. The delay is compared with that in a home with one small rollout, and in
+//! a home with one huge rollout. The homes take turns, round after round.
 
 use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};

@@ -1,5 +1,6 @@
-//! The start, the acks and the reconnects of a client of Socket Mode. The loopback Slack measures
-//! the times, from its break of a connection to its hello on a new one.
+//! Measures the start, the memory, the acks and the reconnects of a client of Socket Mode. The
+//! loopback Slack records the times. A reconnect lasts from the break of a connection until the new
+//! one is connected.
 
 use std::collections::BTreeMap;
 use std::fs;

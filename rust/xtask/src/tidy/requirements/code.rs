@@ -1,6 +1,6 @@
-//! The codes of requirements as texts spell them: `KT-35`, `SLV-T3`, `ASK-6a`, `X31`, and in names of functions
-//! `kt_35`, `slv_t3`, `ask_6a`, `x31`. Ranges and lists name each: `KT-77..82`, `SLV-84 to 86`, `SLV-12, 30`,
-//! `kt_77_to_79`, `kt_44_56`.
+//! Finds and parses the codes of requirements in a text: `KT-35`, `SLV-T3`, `ASK-6a`, `X31`, and in
+//! function names `kt_35`, `slv_t3`, `ask_6a`, `x31`. A range or a list counts as all of its codes:
+//! `KT-77..82`, `SLV-84 to 86`, `SLV-12, 30`, `kt_77_to_79`, `kt_44_56`.
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -1,5 +1,6 @@
-//! Compares the codes of requirements with docs/requirements.md: every code that a file uses has its row there,
-//! every test that a row names is there and carries the code, and what is planned has no test yet.
+//! Checks the codes of requirements against docs/requirements.md. Every code in a file has a row
+//! there, every test that a row names exists and contains the code, and no test contains a planned
+//! code.
 
 mod code;
 mod page;

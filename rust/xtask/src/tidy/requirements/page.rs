@@ -1,4 +1,4 @@
-//! `docs/requirements.md` as rows: a code, what holds, and how it is proven.
+//! Parses `docs/requirements.md` into rows: a code, the requirement, and its proof.
 
 use super::code::RequirementCode;
 

@@ -1,4 +1,4 @@
-//! The tests of a Rust file, as text.
+//! Finds the test functions of a Rust file by its text.
 
 /// A function with `#[test]`.
 #[derive(Debug, PartialEq, Eq)]
