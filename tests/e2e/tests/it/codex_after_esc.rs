@@ -1,5 +1,6 @@
-//! Replies to a Codex terminal whose last turn was interrupted. `codex queue` would accept them
-//! with exit code 0, and Codex would start them unasked after the next prompt from the keyboard.
+//! Tests replies to a Codex terminal whose last turn was interrupted: they wait. `codex queue`
+//! would accept them with exit code 0, and Codex would start them unasked after the next prompt
+//! from the keyboard.
 
 use std::time::Duration;
 

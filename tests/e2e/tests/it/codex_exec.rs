@@ -1,5 +1,5 @@
-//! `codex exec` without hooks: `turnbridge codex state` right after each run, from Codex's own
-//! files. Turnbridge never changes Codex's settings.
+//! Tests `codex exec` without hooks: `turnbridge codex state` reports the right state from Codex's
+//! own files after each run. Turnbridge never changes Codex's settings.
 
 use std::fs;
 use std::process::{Child, Command};

@@ -1,5 +1,5 @@
-//! A user at Codex's terminal: dialogs, Esc, questions. The terminal is its own server here, by
-//! `--no-daemon`, so that the hooks get the environment of this terminal.
+//! Tests a user at Codex's terminal: dialogs, Esc and questions. The terminal is its own server
+//! here, by `--no-daemon`, so that the hooks get the environment of this terminal.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! The daemon while the user has the agent open in a terminal: replies still reach the session, and
-//! events without a hook reach the host applications.
+//! Tests the daemon while the user has the agent open in a terminal: replies still reach the
+//! session, and the host applications get events that no hook reports.
 
 use std::process::Command;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! Dialogs that stay open for long, beside other work, or inside a sub-agent: `waiting_user` from
-//! the question to the answer, and no longer.
+//! Tests dialogs of Claude that stay open for long, beside other work, or inside a sub-agent: the
+//! session is `waiting_user` from the question to the answer, and no longer.
 
 use std::fs;
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! `claude -p`: one turn, and its traces after the end of the process.
+//! Tests one turn of `claude -p`: what it reports to hosts, sessions and turn records.
 
 use std::process::Stdio;
 

@@ -1,4 +1,5 @@
-//! A user at the terminal: a whole session with a permission dialog, from start to `/exit`.
+//! Tests a whole session of Claude at the terminal, with a permission dialog, from its start to
+//! `/exit`.
 
 use std::time::Duration;
 

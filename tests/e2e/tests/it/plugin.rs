@@ -1,4 +1,4 @@
-//! The plugin's manifests, checked by the real claude.
+//! Tests that the real claude finds no error in the plugin's manifests.
 
 use crate::support::gates;
 use crate::support::packages;

@@ -1,5 +1,5 @@
-//! Replies given to the real agents by `turnbridge run-reply`, like by the daemon: the typed text
-//! is the next prompt of the same session, in its own folder.
+//! Tests replies that `turnbridge run-reply` gives to the real agents, as the daemon starts it: the
+//! typed text is the next prompt of the same session, in its own folder.
 
 use std::fs;
 use std::ops::Deref;

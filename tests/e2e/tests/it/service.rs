@@ -1,5 +1,6 @@
-//! The daemon beside a real agent: it delivers to a loopback Slack, receives replies, and resumes
-//! the agent by a small program that records each run before it executes the agent.
+//! Helpers of the daemon's tests: they start it beside a real agent and a loopback Slack, and wait
+//! for its messages. It resumes the agent by a small program that records each run before it
+//! executes the agent.
 
 use std::fs;
 use std::path::{Path, PathBuf};

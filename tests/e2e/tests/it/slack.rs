@@ -1,4 +1,4 @@
-//! Turns of the real claude as threads in a loopback Slack.
+//! Tests that turns of the real claude become threads in a loopback Slack.
 
 use std::process::Command;
 use std::time::Duration;

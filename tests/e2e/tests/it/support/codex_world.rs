@@ -1,6 +1,6 @@
-//! A test with the real codex: a scripted model and optionally the plugin, installed from the
-//! marketplace's tree like by a user. Its hooks run untrusted, by the flag for that: only the
-//! terminal can grant trust.
+//! Runs the real codex in a test: with a scripted model and optionally with the plugin, installed
+//! from the marketplace's tree like by a user. Its hooks run untrusted, by the flag for that: only
+//! the terminal can grant trust.
 
 use std::ffi::OsStr;
 use std::fs;

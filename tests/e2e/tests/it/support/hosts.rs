@@ -1,5 +1,5 @@
-//! The two host applications as a hook sees them: tvine, which names a folder and listens on a
-//! socket, and Kawaii Terminal, which names a file.
+//! Simulates the two host applications as a hook sees them: tvine, which names a folder and listens
+//! on a socket, and Kawaii Terminal, which names a file.
 
 use std::fs;
 use std::io::{BufRead, BufReader};

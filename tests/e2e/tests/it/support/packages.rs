@@ -1,6 +1,6 @@
-//! The shipped plugin: the marketplace's tree, and an unpacked release archive. Both are made of
-//! the executables in `bin/`; `TURNBRIDGE_TEST_ARCHIVE` names an archive of cargo-dist to test
-//! instead.
+//! Builds the packages that are shipped: the marketplace's tree, and an unpacked release archive.
+//! Both are made of the executables in `bin/`; `TURNBRIDGE_TEST_ARCHIVE` names an archive of
+//! cargo-dist to test instead.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! The interactive claude in a tmux pane, controlled by keys, observed through Turnbridge's output.
+//! Runs the interactive claude in a tmux pane: tests control it by keys, and observe it by
+//! Turnbridge's output and the screen.
 
 use std::process::Command;
 use std::time::{Duration, Instant};

@@ -1,4 +1,5 @@
-//! Waits for another process, and reports the last error after the timeout.
+//! Polls until another process has had its effect, and panics with the last error after the
+//! timeout.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! A test with the real claude: a scripted model, and this repository as the plugin.
+//! Runs the real claude in a test, with a scripted model and with this repository as the plugin.
 
 use std::ops::Deref;
 use std::process::Command;
