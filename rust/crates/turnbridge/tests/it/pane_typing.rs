@@ -163,9 +163,9 @@ fn tmux_program() -> String {
     String::from_utf8(found.stdout).unwrap().trim().to_owned()
 }
 
-/// Draws an input line like Claude, reads prompts and calls its hooks for each. `edit` opens an
-/// editor, which reads its own line; behind `!` a shell gets the line, behind `menu` the next line
-/// selects an entry, and behind `agents` it begins another session.
+/// Returns a script that draws an input line like Claude, reads prompts and calls its hooks for
+/// each. `edit` opens an editor, which reads its own line; behind `!` a shell gets the line, behind
+/// `menu` the next line selects an entry, and behind `agents` it begins another session.
 fn agent(world: &World) -> String {
     let project = world.hermetic.project();
     let hook = |event: &str, more: Value| {

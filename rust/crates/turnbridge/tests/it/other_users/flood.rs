@@ -22,6 +22,7 @@ const THREADS: usize = 8;
 /// The limit of connections, which ends the flood also when the owner's requests hang.
 const MOST_CONNECTIONS_OF_THREAD: usize = 4_000;
 
+/// Floods the board, and asserts that the owner's requests still succeed.
 pub fn flood(site: &BoardSite, other_user: &OtherUser) {
     let idle = other_user.act(|_| hold_idle());
     let (is_over, made) = (AtomicBool::new(false), AtomicUsize::new(0));

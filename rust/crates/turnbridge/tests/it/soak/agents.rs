@@ -28,6 +28,7 @@ pub struct AgentLogLine {
     pub what: AgentLogEntry,
 }
 
+/// An action of an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AgentLogEntry {
     /// The agent has its prompt.
@@ -63,6 +64,7 @@ fn read_line(line: &str) -> Option<AgentLogLine> {
     Some(AgentLogLine { at: at.parse().ok()?, name: name.to_owned(), what })
 }
 
+/// Returns the prompt for a turn with this name and these words.
 pub fn prompt(name: &str, words: &str) -> String {
     format!("{name}, {words}")
 }
@@ -76,6 +78,7 @@ pub fn name_in(text: &str) -> Option<&str> {
     is_name.then_some(&text[..end])
 }
 
+/// Installs the agent on the machine's PATH.
 pub fn install(machine: &SoakMachine) {
     let bin = machine.world.hermetic.root().join("bin");
     fs::create_dir_all(&bin).unwrap();

@@ -12,6 +12,7 @@ use super::machine::SoakMachine;
 use super::random::SoakRng;
 use super::victims::{self, Suspended};
 
+/// A kind of fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SoakTrouble {
     /// Calls of the Web API fail at random.
@@ -36,6 +37,7 @@ impl SoakTrouble {
     ];
 }
 
+/// The faults that have occurred, and those that must still be undone.
 pub struct Faults {
     /// The number of times that each has happened.
     pub counts: BTreeMap<String, usize>,

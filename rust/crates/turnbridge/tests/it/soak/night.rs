@@ -33,6 +33,7 @@ impl SlackClock {
         self.set.last().map_or(0, |(_, ahead)| *ahead)
     }
 
+    /// Returns the time of this clock.
     pub fn now(&self) -> u64 {
         now_micros() + self.ahead()
     }
@@ -45,6 +46,7 @@ impl SlackClock {
 }
 
 impl Soak {
+    /// Simulates a night and the morning after it.
     pub fn pass_a_night(&mut self) {
         self.note("a night begins".to_owned());
         for machine in self.machines.iter() {

@@ -10,6 +10,7 @@ use super::victims::ProcessKind;
 const ENDS: [&str; 7] =
     ["failed", "uncertain", "interrupted", "stopped", "output", "refused", "no_route"];
 
+/// Checks all replies of the soak.
 pub fn check(ledger: &mut Ledger<'_>) {
     for said in &ledger.soak.said {
         let words = ledger.words_of(said);

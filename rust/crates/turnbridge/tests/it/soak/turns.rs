@@ -12,6 +12,7 @@ struct SoakTurn {
     prompt: Option<String>,
 }
 
+/// Checks all turns of the soak.
 pub fn check(ledger: &mut Ledger<'_>) {
     let soak = ledger.soak;
     let at_keyboard =

@@ -13,7 +13,7 @@ use super::{AgreementRow, UNSAID};
 use crate::doctor::healthy_setup::HealthySetup;
 use crate::support::world::{feed, payload};
 
-/// Returns the words of the actual state.
+/// Returns the observed state. Facts that are not observed are `-`.
 pub fn seen(healthy: &HealthySetup) -> AgreementRow {
     let board = fs::read(healthy.state("board.json")).ok();
     let board = board.and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
