@@ -26,14 +26,15 @@ const MODEL: &str = "gpt-5.5";
 /// The model that the terminal would propose at its start if it had not been declined.
 const NEXT_MODEL: &str = "gpt-6-sol";
 
+/// An installed Codex.
 pub struct Codex {
     program: PathBuf,
 }
 
 impl Codex {
     /// Finds the program of `TURNBRIDGE_TEST_CODEX`, else the one that `npm ci` put into
-    /// `tests/codex`. Returns `None` if the latter does not exist: tests then report that they were
-    /// skipped.
+    /// `tests/codex`. Returns `None` if the latter does not exist: the caller then skips its test,
+    /// or fails. Panics if the variable names one that does not exist.
     #[track_caller]
     pub fn find() -> Option<Codex> {
         let wanted = WantedVersion::by(VARIABLE);
@@ -55,6 +56,7 @@ impl Codex {
         version_in(&printed).unwrap_or_else(|| panic!("no version: {output:?}"))
     }
 
+    /// Returns the path of the executable.
     pub fn program(&self) -> &Path {
         &self.program
     }

@@ -84,6 +84,7 @@ pub(crate) fn opening_text(request: &Value) -> String {
     texts.into_iter().find(|text| !text.starts_with('<')).unwrap_or_default()
 }
 
+/// Returns whether the conversation is Codex's request for a title.
 pub(crate) fn asks_for_a_title(opening_text: &str) -> bool {
     opening_text.starts_with(TITLE_PROMPT)
 }

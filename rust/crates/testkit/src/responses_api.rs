@@ -19,12 +19,13 @@ use crate::model_server::{ModelServer, ModelServerShared};
 use crate::reply::{ModelReply, ReplyBody, Script};
 use crate::response_wire;
 
-/// The server, which stops when it is dropped.
+/// A running loopback Responses API. A drop stops it.
 pub struct ResponsesApi {
     server: ModelServer,
 }
 
 impl ResponsesApi {
+    /// Starts the server on a free loopback port.
     #[track_caller]
     pub fn start(script: impl Into<Script>) -> ResponsesApi {
         ResponsesApi { server: ModelServer::start("responses-api", script.into(), answer) }
@@ -57,14 +58,15 @@ impl ResponsesApi {
         self.server.requests()
     }
 
-    /// Waits for `count` such requests and returns them. The last one may have no response yet.
+    /// Waits until there are `count` such requests, and returns all of them. The last one may have
+    /// no response yet.
     #[track_caller]
     pub fn wait_for_requests(&self, count: usize, timeout: Duration) -> Vec<Value> {
         self.server.wait_for_requests(count, timeout)
     }
 
-    /// Returns the method and path of all other requests, which were refused: for example `GET
-    /// /v1/models`, or `CONNECT chatgpt.com:443` by a client that has this server as proxy.
+    /// Returns the method and path of all refused requests: for example `GET /v1/models`, or
+    /// `CONNECT chatgpt.com:443` by a client that has this server as proxy.
     pub fn strays(&self) -> Vec<String> {
         self.server.shared.lock().strays.clone()
     }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 const ARGUMENT_END: char = '\u{1f}';
 const CALL_END: char = '\u{1e}';
 
+/// An installed stand-in.
 #[derive(Debug)]
 pub struct StandIn {
     program: PathBuf,
@@ -30,6 +31,7 @@ impl StandIn {
         StandIn { program, calls }
     }
 
+    /// Returns the path of the stand-in.
     pub fn program(&self) -> &Path {
         &self.program
     }

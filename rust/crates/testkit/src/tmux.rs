@@ -71,7 +71,8 @@ impl Tmux {
         screen.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
     }
 
-    /// Waits until the pane shows `text`, which may be longer than a line of it.
+    /// Waits until the pane shows `text`, which may be longer than a line of it. Returns the
+    /// screen.
     #[track_caller]
     pub fn wait_for(&self, text: &str, timeout: Duration) -> String {
         let is_shown = |screen: &str| screen.contains(text);

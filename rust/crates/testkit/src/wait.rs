@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 const POLL: Duration = Duration::from_millis(15);
 
-/// Polls until `probe` returns a value; panics with `what` after `timeout`.
+/// Polls until `probe` returns a value, and returns it. After `timeout` it panics with `what`.
 #[track_caller]
 pub fn wait_until<T>(timeout: Duration, what: &str, mut probe: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + timeout;

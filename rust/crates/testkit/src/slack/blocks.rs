@@ -23,6 +23,7 @@ const UNCHECKED_TYPES: [&str; 9] = [
     "video",
 ];
 
+/// Returns an error if Slack would refuse these blocks.
 pub(super) fn check_blocks(blocks: &[Value]) -> Result<(), MethodError> {
     if blocks.len() > BLOCKS {
         return Err(invalid(&format!("no more than {BLOCKS} items allowed"), "/blocks"));

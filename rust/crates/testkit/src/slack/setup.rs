@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// The settings; tests change fields of `SlackSetup::default()`.
+/// The settings of a loopback Slack. Tests change fields of `SlackSetup::default()`.
 #[derive(Clone, Debug)]
 pub struct SlackSetup {
     pub bot_token: String,
@@ -34,8 +34,9 @@ pub struct SlackSetup {
     pub ack_within: Duration,
     /// The delays of the repetitions: Slack's are zero, a minute and five minutes.
     pub retry_after: [Duration; 3],
-    /// The interval of pings on a socket, and the timeout of a pong.
+    /// The interval of pings on a socket.
     pub ping_every: Duration,
+    /// The timeout of a pong.
     pub pong_within: Duration,
     /// The time for which a socket continues after `disconnect`: about ten seconds with Slack.
     pub disconnect_grace: Duration,
