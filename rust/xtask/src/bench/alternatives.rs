@@ -64,6 +64,7 @@ fn has_program(name: &str) -> bool {
     find_program(name).is_some()
 }
 
+/// Returns the first program of this name on the PATH.
 pub fn find_program(name: &str) -> Option<std::path::PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(name)).find(|path| path.is_file())

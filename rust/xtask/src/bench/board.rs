@@ -22,6 +22,7 @@ const LOADS: usize = 5;
 const IDLE: Duration = Duration::from_secs(15);
 const TIMEOUT: Duration = Duration::from_secs(20);
 
+/// Runs the bench and returns its table.
 pub fn run() -> Result<String> {
     let mut browser = Browser::start();
     let mut text = String::new();

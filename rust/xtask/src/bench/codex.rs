@@ -14,6 +14,7 @@ const THREAD: &str = "01a1e18b-7630-76a2-a6c7-e01be454fe87";
 const TURN: &str = "01a1e18b-769c-7ed3-919f-471840d0e67f";
 const AT_MOST: f64 = 1.2;
 
+/// Runs the bench and returns its table.
 pub fn run(runs: usize) -> Result<String> {
     let program = super::executable("turnbridge")?;
     let folder = tempfile::tempdir()?;

@@ -23,6 +23,7 @@ const input = JSON.parse(require("fs").readFileSync(0, "utf8"));
 })();
 "#;
 
+/// Runs the bench and returns its table.
 pub fn run(runs: usize) -> Result<String> {
     let gate = super::executable("turnbridge-stop-gate")?;
     let folder = tempfile::tempdir()?;
@@ -102,7 +103,7 @@ fn report(measured: &[Measured], runs: usize) -> String {
     text
 }
 
-/// Starts a Slack that accepts everything.
+/// Starts a server that accepts every call as Slack would, and returns its base URL.
 fn answering() -> Result<String> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let url = format!("http://{}/api/", listener.local_addr()?);

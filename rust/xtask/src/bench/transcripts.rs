@@ -38,6 +38,7 @@ pub fn write(path: &Path, size: usize) -> Result<()> {
     Ok(())
 }
 
+/// Returns the payload of the Stop event that ends the transcript's last turn.
 pub fn stop_payload(transcript: &Path) -> String {
     format!(
         r#"{{"session_id":"825c8529-ee09-4cb8-8902-dd785b12ca0a","transcript_path":"{}","cwd":"/home/user/project","prompt_id":"{PROMPT_ID}","hook_event_name":"Stop","stop_hook_active":false,"last_assistant_message":"Fixed."}}

@@ -87,6 +87,8 @@ enum EarlyEnd {
     Interrupted,
 }
 
+/// Runs the command. Fails if a fault survives that is not a known survivor, or if not all faults
+/// were tried in time.
 #[expect(clippy::print_stdout, reason = "a command for developers")]
 pub fn run(words: &[&str]) -> Result<String> {
     if let ["-h" | "--help", ..] = words {

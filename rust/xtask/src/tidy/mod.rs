@@ -72,7 +72,7 @@ const NEVER: [&str; 4] = ["tokio", "async-std", "smol", "futures-executor"];
 const NOT_IN_HOOKS: [&str; 7] =
     ["rustls", "ring", "ureq", "tungstenite", "clap", "anyhow", "toml_edit"];
 
-/// Words that show I/O, environment or clock.
+/// Words in code that show I/O, environment or clock, which the core must not use.
 const NOT_IN_CORE: [&str; 12] = [
     "std::fs",
     "std::env",
@@ -88,6 +88,7 @@ const NOT_IN_CORE: [&str; 12] = [
     "include_bytes!",
 ];
 
+/// Runs all checks. Fails with the list of all problems.
 pub fn run() -> Result<String> {
     let workspace = load()?;
     let mut problems = dependency_problems(&workspace);

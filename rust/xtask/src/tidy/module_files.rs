@@ -19,7 +19,7 @@ pub fn problems(repository: &Path) -> Result<Vec<String>> {
     Ok(problems)
 }
 
-/// With those of the tests, whose modules have the same style.
+/// Adds all Rust files below a folder, with those of tests.
 pub(super) fn find_files(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     let entries =
         fs::read_dir(folder).with_context(|| format!("could not read `{}`", folder.display()))?;

@@ -14,7 +14,8 @@ const WITHOUT_NETWORK: [&str; 4] =
 
 const NETWORK_CRATES: [&str; 4] = ["rustls", "ureq", "tungstenite", "turnbridge-slack"];
 
-/// The config knows Slack's address, and how a connection is made from it (`slack_connection`).
+/// Words in code that show use of the network. `slack_connection` is the part of the config by
+/// which a connection to Slack is made.
 const NETWORK_WORDS: [&str; 10] = [
     "std::net",
     "rustix::net",

@@ -50,8 +50,8 @@ fn problems_of(places: &BTreeMap<String, Vec<PathBuf>>, allowed: &[(&str, usize)
     problems
 }
 
-/// Returns the name of the type that a line defines. A name that a macro fills in is none, nor is an
-/// associated type, which is indented.
+/// Returns the name of the type that a line defines. A name that a macro fills in does not count,
+/// nor does an associated type, which is indented.
 fn type_defined_in(line: &str) -> Option<&str> {
     let definition = line.trim_start();
     let visible = definition.strip_prefix("pub").map(|rest| match rest.strip_prefix('(') {

@@ -14,6 +14,7 @@ use anyhow::Result;
 use client::BenchClient;
 use sockets::Figures;
 
+/// The extent of the bench.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum BenchExtent {
     /// Without the slow parts: half-open connections, cycles, old rollouts.
@@ -48,6 +49,7 @@ const ROWS: [BenchRow; 13] = [
     BenchRow { what: "50 cycles: breaches of the protocol", key: "breaches", goal: Some(0.0) },
 ];
 
+/// Runs the bench and returns its table.
 pub fn run(extent: BenchExtent) -> Result<String> {
     let program = super::executable("turnbridge")?;
     let old_files = match extent {

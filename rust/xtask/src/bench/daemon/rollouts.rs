@@ -27,6 +27,7 @@ const READY: f64 = 0.5;
 const MEMORY: f64 = 12.0;
 const RATIO: f64 = 1.2;
 
+/// Runs the measurements and returns their table.
 pub fn run(program: &Path) -> Result<String> {
     let mut few = RolloutHome::new(program, 1 << 20)?;
     let mut large = RolloutHome::new(program, 300 << 20)?;
