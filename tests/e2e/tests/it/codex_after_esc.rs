@@ -68,13 +68,14 @@ fn a_reply_after_esc_in_codex_waits_for_the_next_prompt_and_its_thread_is_told_w
     check_that_it_waits(&CodexWorld::bare(codex, script()));
 }
 
-/// The second answer arrives too late.
+/// Returns a model's answers, the second of which arrives too late.
 pub fn script() -> Script {
     let [one, two, three] = ["One.", "Two.", "Three."].map(ModelReply::text);
     let late = ModelReply::text("too late").delayed(AGES);
     Script::new().on("first of all", vec![one, late, two, three])
 }
 
+/// Checks that a reply after Esc waits for the next prompt, and that its thread is told so.
 #[track_caller]
 pub fn check_that_it_waits(world: &CodexWorld) {
     let is_asked = |_: &Tmux| asked(world).len() == 2;

@@ -326,6 +326,7 @@ pub fn wait_for_answers(world: &ApiWorld, terminal: &AgentTerminal, count: usize
     })
 }
 
+/// Returns the input of the tool `Agent` for a sub-agent with this prompt.
 pub fn task(prompt: &str) -> Value {
     json!({"description": prompt, "prompt": prompt, "subagent_type": "general-purpose"})
 }

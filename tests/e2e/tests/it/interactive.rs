@@ -97,7 +97,8 @@ pub const LINES_OF_ONE_DIALOG: [&str; 6] = [
     "stopped SessionEnd",
 ];
 
-/// Waits, because the session file is written before the hosts' sinks.
+/// Waits until both hosts have these as their last messages: the session file is written before the
+/// hosts' sinks.
 #[track_caller]
 pub fn hosts_are_told(agent_home: &AgentHome, tvine: &str, kawaii: &str) {
     wait_for(&format!("`{tvine}` for tvine, `{kawaii}` for Kawaii Terminal"), || {

@@ -209,6 +209,7 @@ fn a_reply_is_the_next_prompt_of_the_codex_thread() {
     assert_eq!(world.api.strays(), Vec::<String>::new());
 }
 
+/// Returns whether a shell has executed a part of a reply's text.
 pub fn pwned(root: &Path) -> bool {
     root.join("pwned").exists() || root.join("project/pwned").exists()
 }

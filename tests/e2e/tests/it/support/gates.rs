@@ -84,7 +84,7 @@ pub fn slow<A: PinnedAgent>() -> Option<A> {
     fast()
 }
 
-/// Returns a browser, for tests that need no agent.
+/// Returns a browser, for tests that need no agent, or `None` if the caller must skip its test.
 #[track_caller]
 pub fn browser() -> Option<Browser> {
     if is_set(NO_BROWSER) {

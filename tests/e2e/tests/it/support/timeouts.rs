@@ -9,7 +9,8 @@ pub const TIMEOUT: Duration = Duration::from_secs(30);
 
 const POLL: Duration = Duration::from_millis(10);
 
-/// Like `testkit::wait_until`, for probes that return a description of the current state as error.
+/// Polls until `probe` returns a value, and returns it. An error of `probe` describes the current
+/// state; after the timeout it panics with the last one.
 #[track_caller]
 pub fn wait_for<T>(what: &str, mut probe: impl FnMut() -> Result<T, String>) -> T {
     let deadline = Instant::now() + TIMEOUT;
