@@ -1,5 +1,5 @@
-//! Creates a sample for every schema by the executables, and tests that each schema refuses a
-//! sample with a missing or an additional field, apart from listed exceptions.
+//! Tests that each schema refuses a sample with a missing or an additional field, apart from listed
+//! exceptions. The executables make the samples, one or more for every schema.
 
 // The engines of Linux; macOS looks for others.
 
