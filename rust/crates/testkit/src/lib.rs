@@ -1,4 +1,4 @@
-//! The test support of Turnbridge, which is not shipped: an environment isolated from the machine,
+//! Supports Turnbridge's tests, and is not shipped: an environment isolated from the machine,
 //! loopback model APIs, a loopback Slack, the real `claude` and `codex`, a private tmux, a browser,
 //! stand-ins for other programs, recorded cases, and the repository's documents.
 //!

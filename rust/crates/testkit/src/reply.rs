@@ -1,5 +1,5 @@
-//! The scripted replies of a model: a test queues one `ModelReply` per request in a `Script`.
-//! Values only: `message_wire.rs` and `response_wire.rs` contain the wire formats;
+//! Defines the scripted replies of a model: a test queues one `ModelReply` per request in a
+//! `Script`. Values only: `message_wire.rs` and `response_wire.rs` contain the wire formats;
 //! `messages_api.rs` and `responses_api.rs` select the reply of a request.
 
 use std::collections::VecDeque;

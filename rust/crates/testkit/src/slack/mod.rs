@@ -1,4 +1,4 @@
-//! A loopback Slack with Web API and Socket Mode. It is as strict as Slack is known to be, and
+//! Runs a loopback Slack with Web API and Socket Mode. It is as strict as Slack is known to be, and
 //! fails as a test demands. It records posts, calls, deliveries, and a client's violations of
 //! Slack's rules. This module has the methods by which tests control it, except those of Socket
 //! Mode (`socket_api.rs`).

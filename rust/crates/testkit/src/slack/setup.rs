@@ -1,4 +1,5 @@
-//! The settings of the loopback Slack. The default is an app as Turnbridge's manifest creates it.
+//! Defines the settings of the loopback Slack. The default is an app as Turnbridge's manifest
+//! creates it.
 
 use std::time::Duration;
 
