@@ -1,6 +1,6 @@
-//! The parts of a test that do not depend on the agent: a separate home, the two host applications,
-//! and Turnbridge's own output. Only one home exists at a time, because the tests measure times and
-//! a starting agent occupies a core.
+//! Sets up the parts of a test that do not depend on the agent: a separate home, the two host
+//! applications, and commands that read Turnbridge's output. Only one home exists at a time,
+//! because the tests measure times and a starting agent occupies a core.
 
 use std::fmt::Write;
 use std::fs;
