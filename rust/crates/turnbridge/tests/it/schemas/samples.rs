@@ -1,5 +1,5 @@
 //! Tests that each schema refuses a sample with a missing or an additional field, apart from listed
-//! exceptions. The executables make the samples, one or more for every schema.
+//! exceptions. The executables make the samples of all schemas except `common` and `config`.
 
 // The engines of Linux; macOS looks for others.
 
