@@ -1,5 +1,5 @@
-//! The workspace's development commands: `cargo xtask tidy`, `cargo xtask manifests`, `cargo xtask
-//! bench`, `cargo xtask mutants`, `cargo xtask words`.
+//! Runs the development commands of the workspace: `cargo xtask tidy`, `manifests`, `mutants`,
+//! `words` and `bench`.
 
 #[cfg(unix)]
 mod bench;

@@ -1,7 +1,7 @@
-//! Generates manifests: the plugin's `hooks/*.json` from the core's table of hook events, and those
-//! of a release archive, `packaging/archive/`, from the checkout's. An archive is a plugin with its
-//! executables beside the manifests, where installers look for them, and its own marketplace. Its
-//! files otherwise equal the checkout's; `cargo xtask tidy` reports differences.
+//! Generates manifests. The plugin's `hooks/*.json` come from the core's table of hook events.
+//! Those in `packaging/archive/` come from the checkout's: a release archive is a plugin with its
+//! executables beside the manifests, where installers look for them, and its own marketplace.
+//! `cargo xtask tidy` reports files that differ from what this module would write.
 
 use std::fs;
 
@@ -12,6 +12,7 @@ use turnbridge_core::ids::Agent;
 
 use crate::metadata::{load, repository};
 
+/// The folder of a release archive's manifests.
 pub const FOLDER: &str = "packaging/archive";
 
 const MARKETPLACE: &str = ".claude-plugin/marketplace.json";
@@ -34,7 +35,7 @@ pub fn run() -> Result<String> {
     Ok(format!("wrote hooks/*.json and the manifests in {FOLDER}/\n"))
 }
 
-/// Returns the files that differ from their source.
+/// Returns a problem for each generated file that differs from what this module would write.
 pub fn problems(address: &str) -> Vec<String> {
     let hooks = Agent::ALL.map(|agent| (hook_manifest::path(agent), hook_manifest::text(agent)));
     let mut problems = differing(&hooks, |name| read(name).ok(), "the table of hook events");

@@ -1,4 +1,4 @@
-//! The workspace as `cargo metadata` returns it.
+//! Reads the workspace's packages and their dependencies by `cargo metadata`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -7,6 +7,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
+/// The packages of the workspace and their dependencies.
 pub struct CargoWorkspace {
     /// The repository's web address from the manifest of the shipped package.
     pub address: String,
@@ -22,6 +23,7 @@ pub fn repository() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
+/// Reads the workspace by `cargo metadata`.
 pub fn load() -> Result<CargoWorkspace> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version", "1", "--locked"])

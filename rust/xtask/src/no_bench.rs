@@ -1,4 +1,4 @@
-//! The bench of systems without one.
+//! Replaces the bench on systems other than Unix: every command fails with a message.
 
 use anyhow::{Result, bail};
 

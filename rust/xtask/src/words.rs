@@ -1,5 +1,5 @@
-//! Compares the words of our comments with those of other code bases. A word that is frequent here and
-//! absent there is private language, which a newcomer has to learn.
+//! Compares the words of this workspace's comments with those of other code bases. A word that is
+//! frequent here and absent there is private language, which a newcomer has to learn.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -24,15 +24,15 @@ Options:
   -h, --help
 ";
 
-/// The page whose words are ours on purpose.
+/// The page with the words that are ours on purpose.
 const GLOSSARY: &str = "docs/glossary.md";
 /// Names of programs.
 const NAMES: [&str; 6] = ["claude", "codex", "slack", "turnbridge", "tmux", "tvine"];
-/// A word that stands less often in our comments is no habit.
+/// The number of uses in our comments below which a word is not listed.
 const FEWEST: u32 = 10;
-/// How many times more often than others we have to use a word before it is listed.
+/// The factor by which our comments must use a word more often before it is listed.
 const FAR_MORE: f64 = 10.0;
-/// Frequencies are printed for so many words.
+/// The number of words to which a printed frequency refers.
 const PER: f64 = 100_000.0;
 
 #[derive(Default)]
@@ -79,7 +79,7 @@ fn comment_in(line: &str) -> Option<&str> {
     Some(comment.trim_start_matches(['/', '!']))
 }
 
-/// Returns the words of a comment in lower case. What stands in backticks is a name and no word.
+/// Returns the words of a comment in lower case, without names in backticks.
 fn words_in(comment: &str) -> Vec<String> {
     let prose: Vec<&str> = comment.split('`').step_by(2).collect();
     // A hyphen before a digit belongs to a code, such as KT-44.
@@ -153,6 +153,7 @@ fn report(
     Ok(text)
 }
 
+/// Runs the command and returns the list of words.
 pub fn run(options: &[&str]) -> Result<String> {
     let (most, folders) = match options {
         ["-h" | "--help"] => return Ok(HELP.to_owned()),

@@ -1,4 +1,5 @@
-//! A real browser, driven by `tests/board/drive.mjs`: one command per line, one response per line.
+//! Drives a real Chromium through `tests/board/drive.mjs`: it writes one command per line and reads
+//! one response per line.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -9,6 +10,7 @@ use serde_json::{Value, json};
 /// The environment variable that names another browser than the system's.
 const CHROMIUM: &str = "TURNBRIDGE_TEST_CHROMIUM";
 
+/// A running browser with one page. A drop closes it.
 pub struct Browser {
     process: Child,
     orders: Option<ChildStdin>,
@@ -16,6 +18,7 @@ pub struct Browser {
 }
 
 impl Browser {
+    /// Starts the browser. Panics with a hint if Chromium or `playwright-core` is missing.
     #[track_caller]
     pub fn start() -> Browser {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../tests/board");
@@ -37,7 +40,8 @@ impl Browser {
         Browser { process, orders, answers }
     }
 
-    /// Executes a command of `tests/board/drive.mjs`.
+    /// Executes a command of `tests/board/drive.mjs` and returns its response. Panics if it reports
+    /// an error.
     #[track_caller]
     pub fn order(&mut self, name: &str, values: Value) -> Value {
         let mut order = values;
@@ -69,6 +73,7 @@ impl Browser {
         self.order("click", json!({ "selector": selector }));
     }
 
+    /// Presses these keys, one after another, by their names in Playwright: `Enter`, `j`.
     #[track_caller]
     pub fn press(&mut self, keys: &[&str]) {
         for key in keys {
@@ -81,11 +86,13 @@ impl Browser {
         self.order("type", json!({ "text": text }));
     }
 
+    /// Returns the number of elements that match.
     #[track_caller]
     pub fn count(&mut self, selector: &str) -> u64 {
         self.order("count", json!({ "selector": selector }))["count"].as_u64().expect("a count")
     }
 
+    /// Runs a script in the page and returns its value.
     #[track_caller]
     pub fn run(&mut self, script: &str) -> Value {
         self.order("run", json!({ "script": script }))["value"].clone()

@@ -1,6 +1,6 @@
-//! Folders of recorded cases: one numbered folder per case (`07-spaces-before-commas`) with its
-//! input and expected output. `UPDATE_CASES=1 cargo test …` writes the output, to be reviewed as a
-//! diff.
+//! Reads folders of recorded cases and compares the actual output with the expected one. Each case
+//! is a numbered folder (`07-spaces-before-commas`) with its input and its expected output.
+//! `UPDATE_CASES=1 cargo test …` writes the actual output instead, to be reviewed as a diff.
 //!
 //! Crates that may not have dependencies include this file by `#[path]`.
 
@@ -9,13 +9,14 @@ use std::path::{Path, PathBuf};
 /// The environment variable that switches from comparing to writing.
 const UPDATE: &str = "UPDATE_CASES";
 
+/// One recorded case.
 pub struct Case {
     folder: PathBuf,
     is_updated: bool,
 }
 
-/// Returns the cases of a folder by their numbers. It fails on a missing case, and on a file that
-/// is not in `files`, because no test would compare it.
+/// Returns the cases of a folder in the order of their numbers. Panics if a number is missing, or
+/// if a file is not in `files`, because no test would compare it.
 #[track_caller]
 pub fn cases(folder: &str, files: &[&str]) -> Vec<Case> {
     #[allow(clippy::disallowed_methods, reason = "a test is told what to do")]
@@ -37,6 +38,7 @@ pub fn cases(folder: &str, files: &[&str]) -> Vec<Case> {
 }
 
 impl Case {
+    /// Returns the name of the case's folder.
     pub fn name(&self) -> String {
         self.folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
@@ -47,8 +49,8 @@ impl Case {
         self.read(file).unwrap_or_else(|| panic!("{}: `{file}` is missing", self.name()))
     }
 
-    /// Compares a file with the actual output, or writes it. `None` means that the file must not
-    /// exist.
+    /// Compares a file with the actual output, or writes it if `UPDATE_CASES=1` is set. `None`
+    /// means that the file must not exist.
     #[track_caller]
     pub fn expect(&self, file: &str, actual: Option<&str>) {
         if self.is_updated {

@@ -1,5 +1,6 @@
-//! The real Claude Code, set up to run offline against a loopback model without questions at its
-//! start. The test selects plugin and prompt; `tmux.rs` provides the terminal.
+//! Finds the real Claude Code and returns commands that run it offline: against a loopback model,
+//! and without questions at its start. The test adds the plugin and the prompt; `tmux.rs` provides
+//! the terminal.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,14 +19,15 @@ const VARIABLE: &str = "TURNBRIDGE_TEST_CLAUDE";
 /// are approved.
 const API_KEY: &str = "dummy";
 
+/// An installed Claude Code.
 pub struct Claude {
     program: PathBuf,
 }
 
 impl Claude {
     /// Finds the program of `TURNBRIDGE_TEST_CLAUDE`, else the one that `npm ci` put into
-    /// `tests/claude`. Returns `None` if the latter does not exist: tests then report that they
-    /// were skipped.
+    /// `tests/claude`. Returns `None` if the latter does not exist: the caller then skips its test,
+    /// or fails. Panics if the variable names one that does not exist.
     #[track_caller]
     pub fn find() -> Option<Claude> {
         let wanted = WantedVersion::by(VARIABLE);
@@ -47,6 +49,7 @@ impl Claude {
         version_in(&printed).unwrap_or_else(|| panic!("no version: {output:?}"))
     }
 
+    /// Returns the path of the executable.
     pub fn program(&self) -> &Path {
         &self.program
     }

@@ -1,5 +1,6 @@
-//! The real Codex, set up to run offline against a loopback model without questions at its start.
-//! The test selects prompt and other configuration.
+//! Finds the real Codex and returns commands that run it offline: against a loopback model, and
+//! without questions at its start. Also reads the files of its threads (rollouts). The test adds
+//! the prompt and other configuration.
 //!
 //! A provider on loopback does not keep Codex from the network: it also looks for plugins at GitHub
 //! and chatgpt.com. These are switched off here. All remaining requests (the terminal's update
@@ -25,14 +26,15 @@ const MODEL: &str = "gpt-5.5";
 /// The model that the terminal would propose at its start if it had not been declined.
 const NEXT_MODEL: &str = "gpt-6-sol";
 
+/// An installed Codex.
 pub struct Codex {
     program: PathBuf,
 }
 
 impl Codex {
     /// Finds the program of `TURNBRIDGE_TEST_CODEX`, else the one that `npm ci` put into
-    /// `tests/codex`. Returns `None` if the latter does not exist: tests then report that they were
-    /// skipped.
+    /// `tests/codex`. Returns `None` if the latter does not exist: the caller then skips its test,
+    /// or fails. Panics if the variable names one that does not exist.
     #[track_caller]
     pub fn find() -> Option<Codex> {
         let wanted = WantedVersion::by(VARIABLE);
@@ -54,6 +56,7 @@ impl Codex {
         version_in(&printed).unwrap_or_else(|| panic!("no version: {output:?}"))
     }
 
+    /// Returns the path of the executable.
     pub fn program(&self) -> &Path {
         &self.program
     }

@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// A Markdown file of the repository.
 pub struct Document {
     /// The path from the top of the repository, with `/`.
     pub name: String,
@@ -22,6 +23,7 @@ impl Document {
         self.parts().0
     }
 
+    /// Returns the blocks of code, in order.
     pub fn blocks(&self) -> Vec<CodeBlock> {
         self.parts().1
     }
@@ -47,10 +49,12 @@ impl Document {
     }
 }
 
+/// Returns the repository's folder, without symlinks in its path.
 pub fn repository() -> PathBuf {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../..")).canonicalize().expect("the top")
 }
 
+/// Returns the Markdown files at the top, in docs/ and in docs/decisions/.
 pub fn documents() -> Vec<Document> {
     let top = repository();
     let mut documents = Vec::new();

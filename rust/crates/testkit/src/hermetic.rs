@@ -1,6 +1,7 @@
-//! A separate home for one test: temporary folders, and an environment that contains only them. A
-//! test must neither see nor change the developer's agents, settings, tokens or sessions. The tests
-//! decide which programs run in it.
+//! Creates a separate home for one test: temporary folders, and an environment whose folders are
+//! all among them. Of the developer's environment it keeps only `PATH` (on Windows also the
+//! variables that programs need to start). A test must neither see nor change the developer's
+//! agents, settings, tokens or sessions. The tests decide which programs run in the home.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -10,7 +11,8 @@ use std::sync::Arc;
 
 use tempfile::TempDir;
 
-/// The home. A drop removes it with all its files, but not before the last [`Lease`] on it.
+/// A home for one test. A drop removes it with all its files, once the last [`Lease`] on it is
+/// dropped.
 pub struct Hermetic {
     root: PathBuf,
     folder: Lease,
@@ -58,6 +60,7 @@ impl Hermetic {
         &self.root
     }
 
+    /// Returns the user's home folder.
     pub fn home(&self) -> PathBuf {
         self.root.join("home")
     }
@@ -67,10 +70,12 @@ impl Hermetic {
         self.root.join("project")
     }
 
+    /// Returns the folder of Claude's settings (`CLAUDE_CONFIG_DIR`).
     pub fn claude_config_dir(&self) -> PathBuf {
         self.home().join(".claude")
     }
 
+    /// Returns the folder of Codex's settings and threads (`CODEX_HOME`).
     pub fn codex_home(&self) -> PathBuf {
         self.home().join(&self.codex_folder)
     }
@@ -120,6 +125,7 @@ impl Hermetic {
         variables
     }
 
+    /// Returns a handle that keeps the home's folder until it is dropped.
     #[cfg_attr(not(unix), allow(dead_code, reason = "only `tmux.rs` takes one"))]
     pub(crate) fn lease(&self) -> Lease {
         Arc::clone(&self.folder)

@@ -1,9 +1,10 @@
-//! The part of HTTP/1.1 that the loopback APIs need: requests, whole and chunked responses. It has
-//! no compression, no pipelining, no `Expect: 100-continue`: the tested clients use none of them
-//! here.
+//! Reads HTTP/1.1 requests and writes responses, whole or as a stream of events, for the loopback
+//! APIs. It has no compression, no pipelining and no `Expect: 100-continue`, because the tested
+//! clients use none of them here.
 
 use std::io::{self, BufRead, Read, Write};
 
+/// A parsed request.
 pub(crate) struct HttpRequest {
     pub(crate) method: String,
     /// The path without the query.
@@ -13,10 +14,12 @@ pub(crate) struct HttpRequest {
     /// The headers in the order of receipt, with names in lower case.
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
+    /// Whether the client keeps the connection open for another request.
     pub(crate) keep_alive: bool,
 }
 
 impl HttpRequest {
+    /// Returns the first header of this name, which must be in lower case.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
@@ -126,6 +129,7 @@ pub(crate) fn write_event(writer: &mut impl Write, name: &str, data: &str) -> io
     writer.write_all(format!("{:x}\r\n{event}\r\n", event.len()).as_bytes())
 }
 
+/// Ends a response of server-sent events.
 pub(crate) fn end_events(writer: &mut impl Write) -> io::Result<()> {
     writer.write_all(b"0\r\n\r\n")
 }

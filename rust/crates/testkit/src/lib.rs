@@ -1,10 +1,10 @@
-//! The test support of Turnbridge: an environment isolated from the machine, loopback model APIs, a
-//! loopback Slack, the real `claude` and `codex`, a private tmux for them, and a browser. Not
-//! shipped.
+//! Supports Turnbridge's tests, and is not shipped: an environment isolated from the machine,
+//! loopback model APIs, a loopback Slack, the real `claude` and `codex`, a private tmux, a browser,
+//! stand-ins for other programs, recorded cases, and the repository's documents.
 //!
-//! Everything here panics on failure, at the caller's line: a test that cannot set up its
-//! environment has failed. It uses none of Turnbridge's types, so that a test cannot pass by
-//! sharing a mistake with the code.
+//! A failed set-up panics, mostly at the caller's line: a test that cannot set up its environment
+//! has failed. This crate uses none of Turnbridge's types, so that a test cannot pass by sharing a
+//! mistake with the code.
 
 mod browser;
 pub mod case_folder;

@@ -1,5 +1,6 @@
-//! Replies in the form of Anthropic's Messages API: one object, or the same as a stream of events.
-//! No network here. <https://docs.anthropic.com/en/api/messages-streaming>
+//! Writes replies in the form of Anthropic's Messages API, as one object or as a stream of events,
+//! and reads the first user text of a request. No network here.
+//! <https://docs.anthropic.com/en/api/messages-streaming>
 
 use serde_json::{Value, json};
 

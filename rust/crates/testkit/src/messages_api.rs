@@ -1,5 +1,5 @@
-//! A loopback Anthropic Messages API that sends scripted replies and records its requests. It does
-//! not interpret prompts: it selects a reply by the conversation of the request.
+//! Runs a loopback Anthropic Messages API that sends scripted replies and records its requests. It
+//! does not interpret prompts: it selects a reply by the first user message of the conversation.
 //!
 //! Agents also make side requests to the model (titles, summaries). Those carry no tools; they get
 //! a fixed text and use no scripted reply.
@@ -16,12 +16,13 @@ use crate::message_wire;
 use crate::model_server::{ModelServer, ModelServerShared};
 use crate::reply::{ModelReply, ReplyBody, Script};
 
-/// The server, which stops when it is dropped.
+/// A running loopback Messages API. A drop stops it.
 pub struct MessagesApi {
     server: ModelServer,
 }
 
 impl MessagesApi {
+    /// Starts the server on a free loopback port.
     #[track_caller]
     pub fn start(script: impl Into<Script>) -> MessagesApi {
         MessagesApi { server: ModelServer::start("messages-api", script.into(), answer) }
@@ -48,7 +49,8 @@ impl MessagesApi {
         self.server.requests()
     }
 
-    /// Waits for `count` such requests and returns them. The last one may have no response yet.
+    /// Waits until there are `count` such requests, and returns all of them. The last one may have
+    /// no response yet.
     #[track_caller]
     pub fn wait_for_requests(&self, count: usize, timeout: Duration) -> Vec<Value> {
         self.server.wait_for_requests(count, timeout)

@@ -1,5 +1,6 @@
-//! The server of a loopback model API: a thread that accepts, a thread per connection, and their
-//! shared state. Each API defines its own paths and responses.
+//! Runs the server of a loopback model API: a thread that accepts, a thread per connection, and
+//! their shared state. Each API (`messages_api.rs`, `responses_api.rs`) defines its own paths and
+//! responses.
 
 use std::io::{self, BufReader};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -17,30 +18,33 @@ use crate::wait::wait_until;
 pub(crate) type RequestHandler =
     fn(&mut TcpStream, &HttpRequest, &ModelServerShared) -> io::Result<()>;
 
-/// The server, which stops when it is dropped.
+/// A running server. A drop stops it and ends its connections.
 pub(crate) struct ModelServer {
     pub(crate) address: SocketAddr,
     pub(crate) shared: Arc<ModelServerShared>,
     acceptor: Option<JoinHandle<()>>,
 }
 
+/// The state that all connections share, behind a lock.
 #[derive(Default)]
 pub(crate) struct ModelServerShared {
     state: Mutex<ModelServerState>,
 }
 
+/// The script of a server and the records of its requests.
 #[derive(Default)]
 pub(crate) struct ModelServerState {
     pub(crate) script: Script,
     /// The bodies of the requests that got a scripted reply.
     pub(crate) requests: Vec<Value>,
-    /// The method and path of all requests without a match.
+    /// The method and path of all refused requests.
     pub(crate) strays: Vec<String>,
     connections: Vec<TcpStream>,
     stopped: bool,
 }
 
 impl ModelServerShared {
+    /// Locks the state, even if a thread has panicked while it held the lock.
     pub(crate) fn lock(&self) -> MutexGuard<'_, ModelServerState> {
         // A panic in one connection's thread must not hide the test's own message behind a poisoned
         // lock.
@@ -55,6 +59,7 @@ impl ModelServerShared {
 }
 
 impl ModelServer {
+    /// Starts the server on a free loopback port. `name` is the name of its thread.
     #[track_caller]
     pub(crate) fn start(name: &str, script: Script, answer: RequestHandler) -> ModelServer {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("bind a loopback port");
@@ -71,10 +76,12 @@ impl ModelServer {
         ModelServer { address, shared, acceptor: Some(acceptor) }
     }
 
+    /// Returns the bodies of the requests that got a scripted reply, in the order of receipt.
     pub(crate) fn requests(&self) -> Vec<Value> {
         self.shared.lock().requests.clone()
     }
 
+    /// Waits until there are `count` such requests, and returns all of them.
     #[track_caller]
     pub(crate) fn wait_for_requests(&self, count: usize, timeout: Duration) -> Vec<Value> {
         wait_until(timeout, &format!("model request number {count}"), || {

@@ -1,9 +1,11 @@
-//! Selects the agent program for the tests: the newest supported one, which is pinned in
-//! `tests/NAME`, or the one in `TURNBRIDGE_TEST_CLAUDE` and `TURNBRIDGE_TEST_CODEX`.
+//! Selects the version of an agent for the tests. Without `TURNBRIDGE_TEST_CLAUDE` or
+//! `TURNBRIDGE_TEST_CODEX` it is the newest supported one, which is pinned in `tests/NAME`; the
+//! variable names the oldest supported one, a version or a program instead. Also parses the version
+//! that an agent prints.
 
 use std::path::{Path, PathBuf};
 
-/// The request in a variable.
+/// The version of an agent that an environment variable selects.
 #[derive(Debug, PartialEq, Eq)]
 pub enum WantedVersion {
     /// The one in `tests/NAME`.
@@ -12,10 +14,12 @@ pub enum WantedVersion {
     Oldest,
     /// A version, which `scripts/agent` has put into `tests/NAME/versions`.
     Version(String),
+    /// The program at this path.
     Program(PathBuf),
 }
 
 impl WantedVersion {
+    /// Reads the environment variable. Returns `Newest` if it is not set.
     pub fn by(variable: &str) -> WantedVersion {
         WantedVersion::read(std::env::var(variable).ok().as_deref())
     }
@@ -32,7 +36,7 @@ impl WantedVersion {
         }
     }
 
-    /// Returns the folder of npm's installation, or `None` for a program.
+    /// Returns the folder `node_modules` of npm's installation, or `None` for a program.
     pub fn modules(&self, name: &str) -> Option<PathBuf> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../tests").join(name);
         let folder = match self {
@@ -44,7 +48,7 @@ impl WantedVersion {
         Some(folder.join("node_modules"))
     }
 
-    /// Returns a hint to install a missing program.
+    /// Returns a hint for the user how to install a missing program.
     pub fn hint(&self, name: &str) -> String {
         match self {
             WantedVersion::Version(version) => format!("run `scripts/agent {name} {version}`"),
@@ -55,7 +59,8 @@ impl WantedVersion {
     }
 }
 
-/// Parses the version in the output of `--version`: `2.1.326 (Claude Code)`, `codex-cli 0.169.0`.
+/// Returns the version in the output of `--version` (`2.1.326 (Claude Code)`, `codex-cli 0.169.0`),
+/// or `None` if there is none.
 pub fn version_in(printed: &str) -> Option<[u32; 3]> {
     printed.split_whitespace().find_map(|word| {
         let numbers: Vec<u32> = word.split('.').map_while(|part| part.parse().ok()).collect();

@@ -1,11 +1,11 @@
-//! Writes a script that a test runs.
+//! Writes scripts that tests then run.
 
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Writes the file in another process: a child of a concurrent test would otherwise inherit the
-/// open file, and the script could not be run ("Text file busy").
+/// Writes an executable script. Another process writes the file: a child of a concurrent test would
+/// otherwise inherit the open file, and the script could not be run ("Text file busy").
 #[track_caller]
 pub fn write_program(path: &Path, script: &str) {
     let mut writer = Command::new("/bin/sh")

@@ -1,6 +1,6 @@
-//! The replies of the scripted model: one `ModelReply` per request, queued in a `Script`. Values only;
-//! `message_wire.rs` and `response_wire.rs` contain the wire formats, `messages_api.rs` and
-//! `responses_api.rs` select the reply.
+//! Defines the scripted replies of a model: a test queues one `ModelReply` per request in a
+//! `Script`. Values only: `message_wire.rs` and `response_wire.rs` contain the wire formats;
+//! `messages_api.rs` and `responses_api.rs` select the reply of a request.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -15,12 +15,14 @@ pub struct ModelReply {
     pub(crate) after_first_text: Duration,
 }
 
+/// The content of a reply.
 #[derive(Clone, Debug)]
 pub(crate) enum ReplyBody {
     Message(Vec<ReplyBlock>),
     Error { status: u16, kind: String, message: String },
 }
 
+/// A part of a message.
 #[derive(Clone, Debug)]
 pub(crate) enum ReplyBlock {
     Text(String),
@@ -41,7 +43,8 @@ impl ModelReply {
         }]))
     }
 
-    /// Returns a failed request, for example `(529, "overloaded_error", "Overloaded")`.
+    /// Returns a reply that fails the request, for example `(529, "overloaded_error",
+    /// "Overloaded")`.
     pub fn error(status: u16, kind: &str, message: &str) -> ModelReply {
         ModelReply::of(ReplyBody::Error {
             status,
@@ -63,15 +66,17 @@ impl ModelReply {
         self.with_block(ReplyBlock::ToolUse { name: name.to_owned(), input })
     }
 
-    /// Delays the response, even the status line: time to press Esc before the first token.
+    /// Delays the whole response, even the status line, so that a test can press Esc before the
+    /// first token.
     pub fn delayed(mut self, before_first_byte: Duration) -> ModelReply {
         self.before_first_byte = before_first_byte;
         self
     }
 
-    /// Pauses in the first text, after its first paragraph (if it has several) or its first word:
-    /// time to press Esc while the answer streams. Claude shows only whole lines, so a test that
-    /// waits for the screen needs two paragraphs. Has no effect on a request that does not stream.
+    /// Pauses the stream after the first paragraph of the first text (if it has several) or after
+    /// its first word, so that a test can press Esc meanwhile. Claude shows only whole lines, so a
+    /// test that waits for the screen needs two paragraphs. Has no effect on a request that does
+    /// not stream.
     pub fn pausing(mut self, after_first_text: Duration) -> ModelReply {
         self.after_first_text = after_first_text;
         self
@@ -134,7 +139,7 @@ impl Script {
         marked.unwrap_or_else(|| self.main.pop_front().unwrap_or_else(ok))
     }
 
-    /// The same for marked conversations only; `None` for all others.
+    /// Returns the reply for a marked conversation, or `None` for any other.
     pub(crate) fn next_marked(&mut self, first_user_text: &str) -> Option<ModelReply> {
         let mut marked = self.marked.iter_mut();
         let (_, queue) = marked.find(|(marker, _)| first_user_text.contains(marker.as_str()))?;

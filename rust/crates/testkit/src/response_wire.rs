@@ -1,6 +1,7 @@
-//! Replies in the form of OpenAI's Responses API, as far as Codex reads it: always a stream.
-//! <https://platform.openai.com/docs/api-reference/responses-streaming> No network here. The test
-//! selects the model's tools and their names; see `responses_api.rs`.
+//! Writes replies in the form of OpenAI's Responses API, as far as Codex reads it: always a stream.
+//! Also finds the text that a request's conversation begins with. No network here. The test selects
+//! the model's tools and their names; see `responses_api.rs`.
+//! <https://platform.openai.com/docs/api-reference/responses-streaming>
 
 use serde_json::{Value, json};
 
@@ -83,6 +84,7 @@ pub(crate) fn opening_text(request: &Value) -> String {
     texts.into_iter().find(|text| !text.starts_with('<')).unwrap_or_default()
 }
 
+/// Returns whether the conversation is Codex's request for a title.
 pub(crate) fn asks_for_a_title(opening_text: &str) -> bool {
     opening_text.starts_with(TITLE_PROMPT)
 }

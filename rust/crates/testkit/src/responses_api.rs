@@ -1,12 +1,11 @@
-//! A loopback OpenAI Responses API for the real Codex: it sends scripted replies and records its
-//! requests. Like `messages_api.rs` it does not interpret prompts: it selects a reply by the
-//! conversation of the request.
+//! Runs a loopback OpenAI Responses API for the real Codex: it sends scripted replies and records
+//! its requests. It does not interpret prompts: it selects a reply by the first text of the
+//! conversation.
 //!
-//! A [`ModelReply`]'s tool call must have the model's form, and models differ. With an object as input
-//! it is a `function_call` (`exec_command` with `{"cmd": …}`), with a string a `custom_tool_call`
-//! (`functions.exec` with JavaScript, for models that write code). The part before a dot in the
-//! name is the namespace. A [`ModelReply::error`] with status 200 fails in the stream, like a too long
-//! context.
+//! A tool call of a [`ModelReply`] has the form that Codex's model uses. An object as input makes
+//! it a `function_call` (`exec_command`), a string makes it a `custom_tool_call` (`functions.exec`
+//! with JavaScript). The part before a dot in the name is the namespace. A [`ModelReply::error`]
+//! with status 200 fails in the stream, like a long context.
 
 use std::io;
 use std::net::TcpStream;
@@ -20,12 +19,13 @@ use crate::model_server::{ModelServer, ModelServerShared};
 use crate::reply::{ModelReply, ReplyBody, Script};
 use crate::response_wire;
 
-/// The server, which stops when it is dropped.
+/// A running loopback Responses API. A drop stops it.
 pub struct ResponsesApi {
     server: ModelServer,
 }
 
 impl ResponsesApi {
+    /// Starts the server on a free loopback port.
     #[track_caller]
     pub fn start(script: impl Into<Script>) -> ResponsesApi {
         ResponsesApi { server: ModelServer::start("responses-api", script.into(), answer) }
@@ -58,14 +58,15 @@ impl ResponsesApi {
         self.server.requests()
     }
 
-    /// Waits for `count` such requests and returns them. The last one may have no response yet.
+    /// Waits until there are `count` such requests, and returns all of them. The last one may have
+    /// no response yet.
     #[track_caller]
     pub fn wait_for_requests(&self, count: usize, timeout: Duration) -> Vec<Value> {
         self.server.wait_for_requests(count, timeout)
     }
 
-    /// Returns the method and path of all other requests, which were refused: for example `GET
-    /// /v1/models`, or `CONNECT chatgpt.com:443` by a client that has this server as proxy.
+    /// Returns the method and path of all refused requests: for example `GET /v1/models`, or
+    /// `CONNECT chatgpt.com:443` by a client that has this server as proxy.
     pub fn strays(&self) -> Vec<String> {
         self.server.shared.lock().strays.clone()
     }

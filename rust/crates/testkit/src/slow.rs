@@ -1,4 +1,4 @@
-//! The switch of slow tests. No other module reads the variable.
+//! Reads the environment variable that turns slow tests on.
 
 use crate::skipped;
 

@@ -1,4 +1,5 @@
-//! A program that replaces one of the system's: it records its calls and runs a script as response.
+//! Installs a program that stands in for another one under its name: it records the arguments of
+//! each call and then runs a script of the test.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,6 +8,7 @@ use std::path::{Path, PathBuf};
 const ARGUMENT_END: char = '\u{1f}';
 const CALL_END: char = '\u{1e}';
 
+/// An installed stand-in.
 #[derive(Debug)]
 pub struct StandIn {
     program: PathBuf,
@@ -29,6 +31,7 @@ impl StandIn {
         StandIn { program, calls }
     }
 
+    /// Returns the path of the stand-in.
     pub fn program(&self) -> &Path {
         &self.program
     }

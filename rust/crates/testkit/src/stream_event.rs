@@ -1,5 +1,5 @@
-//! Helpers for the event streams of both model APIs: a mark on the first text, after which a reply
-//! may pause; splitting a text into pieces; unique ids.
+//! Helpers for the event streams of both model APIs: they mark the event with the first text, after
+//! which a reply may pause, split a text into pieces, and create unique ids.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

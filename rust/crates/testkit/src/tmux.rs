@@ -1,6 +1,6 @@
-//! A terminal for programs that need one: a private tmux server with one pane of 120 by 40. It
-//! shares nothing with the user's tmux: own socket, no configuration, the environment of the
-//! command it runs.
+//! Runs a program in a terminal: a private tmux server with one pane of 120 by 40. It shares
+//! nothing with the user's tmux: it has its own socket, no configuration, and the environment of
+//! the command it runs.
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -71,7 +71,8 @@ impl Tmux {
         screen.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
     }
 
-    /// Waits until the pane shows `text`, which may be longer than a line of it.
+    /// Waits until the pane shows `text`, which may be longer than a line of it. Returns the
+    /// screen.
     #[track_caller]
     pub fn wait_for(&self, text: &str, timeout: Duration) -> String {
         let is_shown = |screen: &str| screen.contains(text);

@@ -1,12 +1,12 @@
-//! Waits for the effects of another process. Tests poll instead of sleeping a fixed time, so that
-//! they adapt to the machine's speed.
+//! Polls until another process has had its effect. A fixed sleep would not adapt to the machine's
+//! speed.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 const POLL: Duration = Duration::from_millis(15);
 
-/// Polls until `probe` returns a value; panics with `what` after `timeout`.
+/// Polls until `probe` returns a value, and returns it. After `timeout` it panics with `what`.
 #[track_caller]
 pub fn wait_until<T>(timeout: Duration, what: &str, mut probe: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + timeout;

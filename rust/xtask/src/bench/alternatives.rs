@@ -1,5 +1,6 @@
-//! The common alternatives to a native hook: a shell script with jq, a Node script. Both do what
-//! tvine's own design has its script do: read the payload, write status.json.
+//! Provides the common alternatives to a native hook as candidates: a shell script with jq, and a
+//! Node script. Both do what tvine's own design has its script do: they read the payload and write
+//! status.json.
 
 use std::path::Path;
 
@@ -63,6 +64,7 @@ fn has_program(name: &str) -> bool {
     find_program(name).is_some()
 }
 
+/// Returns the first program of this name on the PATH.
 pub fn find_program(name: &str) -> Option<std::path::PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(name)).find(|path| path.is_file())

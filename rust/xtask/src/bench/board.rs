@@ -1,5 +1,5 @@
-//! The board and `watch`, in a real browser and a real terminal: the delay from a hook to its card,
-//! and the cost of 500 sessions with 5,000 turns.
+//! Measures the board and `watch` in a real browser and a real terminal: the delay from a hook to
+//! its card, and the cost of 500 sessions with 5,000 turns.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -22,6 +22,7 @@ const LOADS: usize = 5;
 const IDLE: Duration = Duration::from_secs(15);
 const TIMEOUT: Duration = Duration::from_secs(20);
 
+/// Runs the bench and returns its table.
 pub fn run() -> Result<String> {
     let mut browser = Browser::start();
     let mut text = String::new();

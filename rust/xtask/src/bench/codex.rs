@@ -1,5 +1,5 @@
-//! The cost of Codex's report of a turn, with a rollout of 1 MB and one of 300 MB. Codex does not
-//! wait for it, but it must not grow with the thread.
+//! Measures the cost of Codex's report of a turn (`turnbridge notify --tool codex`), with a rollout
+//! of 1 MB and one of 300 MB. Codex does not wait for it, but it must not grow with the thread.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -14,6 +14,7 @@ const THREAD: &str = "01a1e18b-7630-76a2-a6c7-e01be454fe87";
 const TURN: &str = "01a1e18b-769c-7ed3-919f-471840d0e67f";
 const AT_MOST: f64 = 1.2;
 
+/// Runs the bench and returns its table.
 pub fn run(runs: usize) -> Result<String> {
     let program = super::executable("turnbridge")?;
     let folder = tempfile::tempdir()?;

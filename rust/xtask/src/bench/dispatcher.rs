@@ -1,6 +1,6 @@
-//! The cost that the dispatcher of the marketplace's tree adds to a hook: on a current Linux, on a
-//! Linux before 6.1, whose kernel has no file with the machine's name, and where it must start
-//! `uname`.
+//! Measures the cost that the dispatcher script of the marketplace's tree adds to a hook: on a
+//! current Linux; on a Linux before 6.1, whose kernel has no file with the machine's name; and
+//! where the script must start `uname`.
 
 use std::fmt::Write;
 use std::fs;
@@ -17,6 +17,7 @@ const GOAL_MILLISECONDS: f64 = 2.0;
 const ARCH_FILE: &str = "/proc/sys/kernel/arch";
 const LOADER: &str = "/lib64/ld-linux-x86-64.so.2";
 
+/// Runs the bench and returns its table.
 pub fn run(runs: usize) -> Result<String> {
     let folder = tempfile::tempdir()?;
     let tree = package(folder.path())?;
@@ -56,7 +57,8 @@ fn package(folder: &Path) -> Result<PathBuf> {
     Ok(tree)
 }
 
-/// Writes the same script with other names for itself and these files.
+/// Writes a copy of the dispatcher that finds none of these files, and that starts
+/// `turnbridge-status` whatever its own name.
 fn pretend_there_is_no(files: &[&str], dispatcher: &Path, to: &Path) -> Result<()> {
     let script = fs::read_to_string(dispatcher)?.replace("${0##*/}", "turnbridge-status");
     let script = files.iter().fold(script, |script, file| script.replace(file, "/nowhere"));

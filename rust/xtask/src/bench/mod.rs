@@ -1,6 +1,6 @@
-//! The cost of a hook. Results are ratios of one run on one machine, never absolute: the candidates
-//! take turns, round after round, so that all get the same conditions. docs/performance.md explains
-//! how to read them.
+//! Runs the commands of `cargo xtask bench`, and measures the hooks itself (`bench hooks`). Results
+//! are ratios of one run on one machine, never absolute: the candidates take turns, round after
+//! round, so that all get the same conditions. docs/performance.md explains how to read them.
 
 mod alternatives;
 mod board;
@@ -21,7 +21,7 @@ use spawn::{Candidate, Measured, measure};
 
 const RUNS: usize = 300;
 
-/// What a candidate may cost at most, as a multiple of another one.
+/// A limit of a candidate's cost, as a multiple of another candidate's.
 struct Goal {
     what: &'static str,
     candidate: &'static str,
@@ -56,8 +56,8 @@ const GOALS: [Goal; 4] = [
     },
 ];
 
-/// Measures the hooks. `--against FOLDER` names the executables of another build, which take turns
-/// with these.
+/// Measures the hooks and returns the table. `--against FOLDER` names the executables of another
+/// build, which take turns with these.
 pub fn hooks(options: &[&str]) -> Result<String> {
     let (against, options) = match options {
         ["--against", folder, rest @ ..] => (Some(Path::new(*folder)), rest),
@@ -212,7 +212,7 @@ fn payload(event: &str, field: &str, size: usize) -> String {
     format!("{head}{}{tail}", filler.repeat(bulk / filler.len()))
 }
 
-/// Formats the raw measurements.
+/// Returns the raw measurements as a table.
 fn table(measured: &[Measured], runs: usize) -> String {
     let mut text = format!("{runs} rounds; microseconds of wall time, spawn to exit\n\n");
     let _ = writeln!(text, "{:<16} {:>8} {:>8} {:>8} {:>9}", "", "min", "q1", "median", "RSS KiB");

@@ -1,5 +1,5 @@
-//! The cost of a Stop hook with Slack up, refusing, silent, or not configured; and the cost of a
-//! bridge in Node that posts from the hook itself, with Slack's own SDK.
+//! Measures the cost of a Stop hook with Slack up, refusing, silent, or not configured. Also
+//! measures a bridge in Node that posts from the hook itself, with Slack's own SDK.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -23,6 +23,7 @@ const input = JSON.parse(require("fs").readFileSync(0, "utf8"));
 })();
 "#;
 
+/// Runs the bench and returns its table.
 pub fn run(runs: usize) -> Result<String> {
     let gate = super::executable("turnbridge-stop-gate")?;
     let folder = tempfile::tempdir()?;
@@ -102,7 +103,7 @@ fn report(measured: &[Measured], runs: usize) -> String {
     text
 }
 
-/// Starts a Slack that accepts everything.
+/// Starts a server that accepts every call as Slack would, and returns its base URL.
 fn answering() -> Result<String> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let url = format!("http://{}/api/", listener.local_addr()?);

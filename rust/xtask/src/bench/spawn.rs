@@ -1,5 +1,5 @@
-//! Starts programs as Claude starts hooks: exec form, the payload over a socket pair. Measures the
-//! time from spawn to exit, and once the peak memory.
+//! Runs the candidates of a bench as Claude runs hooks: in the exec form, with the payload over a
+//! socket pair. Measures the time from spawn to exit in each round, and the peak memory once.
 
 use std::ffi::OsStr;
 use std::io::{Read, Write};
@@ -12,6 +12,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
+/// A program whose runs are measured, with its arguments, environment and input.
 pub struct Candidate {
     pub name: &'static str,
     program: PathBuf,
@@ -24,6 +25,7 @@ pub struct Candidate {
     _kept: Option<SinkListener>,
 }
 
+/// The times of a candidate in microseconds, and its peak memory.
 pub struct Measured {
     pub name: &'static str,
     pub min: f64,
@@ -56,6 +58,7 @@ impl Candidate {
         self
     }
 
+    /// Marks a payload in which `@N@` becomes another number in each run.
     pub fn varied(mut self) -> Candidate {
         self.is_varied = true;
         self
@@ -76,15 +79,17 @@ impl Candidate {
         self
     }
 
+    /// Keeps a listener as long as the candidate.
     pub fn keep(mut self, listener: SinkListener) -> Candidate {
         self._kept = Some(listener);
         self
     }
 }
 
-/// Reads all data of the sinks, so that no queue fills up.
+/// A listener that reads and drops all data of a sink, so that no queue fills up.
 pub struct SinkListener;
 
+/// Starts a listener on this socket.
 pub fn sink_listener(path: &Path) -> Result<SinkListener> {
     let listener = UnixListener::bind(path)?;
     std::thread::Builder::new().name("sink".to_owned()).spawn(move || {
@@ -96,6 +101,7 @@ pub fn sink_listener(path: &Path) -> Result<SinkListener> {
     Ok(SinkListener)
 }
 
+/// Runs the candidates in turn, round after round, and returns their times.
 pub fn measure(candidates: &[Candidate], runs: usize) -> Result<Vec<Measured>> {
     let mut times: Vec<Vec<f64>> = vec![Vec::new(); candidates.len()];
     let memory = candidates.iter().map(peak_memory).collect::<Result<Vec<_>>>()?;

@@ -1,5 +1,5 @@
-//! Transcripts for the Stop gate of any length, with the speech in the last turn. Only the gate is
-//! registered in these runs, so that it must read them.
+//! Writes transcripts of any length for the Stop gate, with the speech in the last turn. In these
+//! runs no other hook is registered, so that the gate must read the transcript.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -38,6 +38,7 @@ pub fn write(path: &Path, size: usize) -> Result<()> {
     Ok(())
 }
 
+/// Returns the payload of the Stop event that ends the transcript's last turn.
 pub fn stop_payload(transcript: &Path) -> String {
     format!(
         r#"{{"session_id":"825c8529-ee09-4cb8-8902-dd785b12ca0a","transcript_path":"{}","cwd":"/home/user/project","prompt_id":"{PROMPT_ID}","hook_event_name":"Stop","stop_hook_active":false,"last_assistant_message":"Fixed."}}

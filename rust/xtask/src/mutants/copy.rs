@@ -1,4 +1,4 @@
-//! A copy of the repository's files for mutants.
+//! Copies the repository's files for cargo-mutants.
 
 use std::collections::BTreeSet;
 use std::fs;

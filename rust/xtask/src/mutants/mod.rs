@@ -1,9 +1,10 @@
-//! `cargo xtask mutants`: plants faults with cargo-mutants and reports those that no test detects.
-//! `mutants.toml` contains the covered modules, and the known survivors with their reasons.
+//! Runs `cargo xtask mutants`: it plants faults with cargo-mutants and reports those that no test
+//! detects. `mutants.toml` contains the covered modules, and the known survivors with their
+//! reasons.
 //!
-//! The faults are planted in a copy of the repository below `target/`: some tests read files
-//! outside of the workspace, which a copy by cargo-mutants would not contain. The sources never
-//! change, however a run ends.
+//! The faults are planted in a copy of the repository below `target/`, because some tests read
+//! files outside of the workspace, which a copy by cargo-mutants would not contain. The sources
+//! never change, however a run ends.
 
 mod copy;
 mod verdict;
@@ -86,6 +87,8 @@ enum EarlyEnd {
     Interrupted,
 }
 
+/// Runs the command. Fails if a fault survives that is not a known survivor, or if not all faults
+/// were tried in time.
 #[expect(clippy::print_stdout, reason = "a command for developers")]
 pub fn run(words: &[&str]) -> Result<String> {
     if let ["-h" | "--help", ..] = words {

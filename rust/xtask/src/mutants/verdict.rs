@@ -22,6 +22,7 @@ pub struct KnownSurvivors {
 }
 
 impl KnownSurvivors {
+    /// Parses `mutants.toml`. Fails if a survivor has no reason or is in no covered module.
     pub fn parse(text: &str) -> Result<KnownSurvivors> {
         let document: DocumentMut = text.parse().context("mutants.toml")?;
         let words = |key: &str| {
@@ -102,6 +103,7 @@ fn without_place(name: &str) -> Result<(PlantedFault, u64)> {
     parts().with_context(|| format!("`{name}` is no fault with its place"))
 }
 
+/// The result of the comparison.
 pub struct MutantsVerdict {
     pub report: String,
     /// The number of unknown survivors.
@@ -110,6 +112,7 @@ pub struct MutantsVerdict {
     pub left: usize,
 }
 
+/// Compares the survivors with the known ones.
 pub fn judge(known: &KnownSurvivors, outcomes: &Outcomes) -> MutantsVerdict {
     let mut by_file: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     let mut seen: BTreeMap<&PlantedFault, usize> = BTreeMap::new();

@@ -1,5 +1,5 @@
-//! Checks the repository's address, whose one source is `repository` in rust/Cargo.toml. Files that
-//! cannot read it (manifests, scripts, pages) repeat it, and must be equal.
+//! Checks that files name the repository by the address of `repository` in rust/Cargo.toml.
+//! Manifests, scripts and pages cannot read it there, so they repeat it.
 
 use std::fs;
 use std::path::{Path, PathBuf};

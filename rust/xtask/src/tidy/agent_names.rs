@@ -1,9 +1,9 @@
-//! Forbids comparisons with one agent. Code asks `core/agents/agent_differences` about differences,
-//! and selects an agent's own code by a match without a wildcard arm. The compiler then lists every
-//! place that a new agent needs.
+//! Checks that code does not compare with one agent. It must use `core/agents/agent_differences`
+//! for differences, and select an agent's own code by a match without a wildcard arm. The compiler
+//! then lists every place that a new agent needs.
 //!
-//! A file outside an agent's own folders that names an agent has a line in `NAMING_AGENTS`. A new
-//! agent means a review of each, so the list should not grow.
+//! A file outside of an agent's own folders that names an agent must be listed in `NAMING_AGENTS`.
+//! A new agent means a review of each, so the list should not grow.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! Rust code as text, for the rules: removes comments and strings, and finds the arms of a match by
-//! their brackets.
+//! Helpers of the checks that read Rust code as text: they remove comments and strings, and find
+//! the arms of a match by their brackets.
 
 /// Returns the code of numbered lines without comments and with empty strings, line for line.
 pub fn code_of(lines: &[(usize, String)]) -> String {

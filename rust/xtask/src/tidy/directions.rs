@@ -1,6 +1,6 @@
-//! Counts what goes against the order of the code: modules that import from the commands, commands that
-//! use the daemon's crate, channels and delivery that name each other, and files that lie directly in the core. A
-//! limit below may only shrink.
+//! Counts dependencies against the order of the code, and fails if a count exceeds its limit:
+//! modules that import from the commands, commands that use the daemon's crate, imports between
+//! channels and delivery, and files directly in the core's `src`. The limits below may only shrink.
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,6 @@
-//! Compares the flows in docs/ARCHITECTURE.md with the tree: every file that a flow names is there, each is
-//! named once, and its heading counts them. And the other paths on that page lead somewhere too.
+//! Checks the flows in docs/ARCHITECTURE.md against the tree: every file that a flow names exists,
+//! is named once, and the heading counts the files. Also checks that the other paths on that page
+//! exist.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -33,7 +34,7 @@ pub fn problems(repository: &Path) -> Result<Vec<String>> {
     Ok(problems)
 }
 
-/// One flow, as its list has it.
+/// One flow of the page: its heading and the files of its list.
 struct Flow<'a> {
     title: &'a str,
     files: Vec<&'a str>,
@@ -63,8 +64,8 @@ impl Flow<'_> {
     }
 }
 
-/// The flows begin with headings such as `**1. Title: 27 files**`; in their lists, whatever is code and has a
-/// slash is a file.
+/// Returns the flows of the page. A flow begins with a heading such as `**1. Title: 27 files**`. In
+/// its list, every code with a slash is a file.
 fn flows_in(text: &str) -> Vec<Flow<'_>> {
     let section = text.split_once("\n## Flows\n").map_or("", |(_, rest)| rest);
     let section = section.split("\n## ").next().unwrap_or_default();
@@ -77,13 +78,13 @@ fn flows_in(text: &str) -> Vec<Flow<'_>> {
     flows
 }
 
-/// What stands between backticks.
+/// Returns the texts between backticks.
 fn code_in(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }
 
-/// Where a file of a flow can lie below the crates. Its path lacks `turnbridge-`, `src/` and `.rs`, and a
-/// folder stands for its `mod.rs`.
+/// Returns the possible places of a flow's file below the crates. Its path lacks `turnbridge-`,
+/// `src/` and `.rs`, and a folder means its `mod.rs`.
 fn source_file(path: &str) -> Vec<String> {
     let Some((package, rest)) = path.split_once('/') else { return Vec::new() };
     let files = [format!("{rest}.rs"), format!("{rest}/mod.rs"), rest.to_owned()];
@@ -94,7 +95,7 @@ fn crate_of(package: &str) -> String {
     if package == "turnbridge" { package.to_owned() } else { format!("turnbridge-{package}") }
 }
 
-/// Paths such as `core/src/ids` that lead nowhere.
+/// Returns a problem for each path such as `core/src/ids` that does not exist.
 fn gone(text: &str, exists: impl Fn(&str) -> bool) -> Vec<String> {
     let paths = code_in(text).filter(|code| !code.contains(char::is_whitespace));
     let with_source = paths.filter_map(|path| Some((path, path.split_once("/src/")?)));

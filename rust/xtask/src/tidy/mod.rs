@@ -1,6 +1,6 @@
-//! The architecture as checks: what may not depend on what, and that the core is pure. And what is
-//! written down twice because it must be: the repository's address, and a release's manifests. And
-//! what workflows keep to, the pages of decisions, and what the codes of requirements mean.
+//! Runs `cargo xtask tidy`, which checks the rules of the repository by reading its files. The
+//! checks here are the dependencies of the packages, the purity of the core, the size of the hook
+//! executables and the environment variables; each submodule adds one check.
 
 mod address;
 mod agent_names;
@@ -72,7 +72,7 @@ const NEVER: [&str; 4] = ["tokio", "async-std", "smol", "futures-executor"];
 const NOT_IN_HOOKS: [&str; 7] =
     ["rustls", "ring", "ureq", "tungstenite", "clap", "anyhow", "toml_edit"];
 
-/// Words that show I/O, environment or clock.
+/// Words in code that show I/O, environment or clock, which the core must not use.
 const NOT_IN_CORE: [&str; 12] = [
     "std::fs",
     "std::env",
@@ -88,6 +88,7 @@ const NOT_IN_CORE: [&str; 12] = [
     "include_bytes!",
 ];
 
+/// Runs all checks. Fails with the list of all problems.
 pub fn run() -> Result<String> {
     let workspace = load()?;
     let mut problems = dependency_problems(&workspace);

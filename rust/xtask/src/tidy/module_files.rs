@@ -1,5 +1,5 @@
-//! Checks that each module folder has its `mod.rs`, and no file of its name beside it (decision
-//! 0016).
+//! Checks that no Rust file lies beside a folder of its name: a module with a folder is that
+//! folder's `mod.rs` (decision 0016).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ pub fn problems(repository: &Path) -> Result<Vec<String>> {
     Ok(problems)
 }
 
-/// With those of the tests, whose modules have the same style.
+/// Adds all Rust files below a folder, with those of tests.
 pub(super) fn find_files(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     let entries =
         fs::read_dir(folder).with_context(|| format!("could not read `{}`", folder.display()))?;

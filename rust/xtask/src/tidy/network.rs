@@ -1,5 +1,6 @@
-//! Some crates open no network connection: the hooks and what they are made of, and the crate for what is done
-//! on the machine. Neither do they name a crate that could, nor the standard library's sockets.
+//! Checks that the crates of the hooks, and the crate for the machine (`turnbridge-system`), open
+//! no network connection. Their manifests name no crate that could, and their code names neither
+//! such a crate nor the standard library's sockets.
 
 use std::path::Path;
 
@@ -13,7 +14,8 @@ const WITHOUT_NETWORK: [&str; 4] =
 
 const NETWORK_CRATES: [&str; 4] = ["rustls", "ureq", "tungstenite", "turnbridge-slack"];
 
-/// The config knows Slack's address, and how a connection is made from it (`slack_connection`).
+/// Words in code that show use of the network. `slack_connection` is the part of the config by
+/// which a connection to Slack is made.
 const NETWORK_WORDS: [&str; 10] = [
     "std::net",
     "rustix::net",

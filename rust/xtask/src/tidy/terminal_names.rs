@@ -1,6 +1,6 @@
 //! Checks that only the modules of terminals name a terminal's environment variables, so that a new
-//! terminal needs no second list. tvine and Kawaii Terminal are also sinks: the variables for their
-//! sink are named where they are used.
+//! terminal needs no second list. tvine and Kawaii Terminal are also sinks: other files may name
+//! the variables of their sinks.
 
 use std::path::Path;
 

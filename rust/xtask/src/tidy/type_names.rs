@@ -1,5 +1,5 @@
-//! Checks that each type of the workspace has a name of its own, so that a search for it finds it. It
-//! counts the types of tests, too.
+//! Checks that no two types of the workspace have the same name, so that a search for a name finds
+//! one type. Types of tests count too; `REPEATED` lists the exceptions.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -50,8 +50,8 @@ fn problems_of(places: &BTreeMap<String, Vec<PathBuf>>, allowed: &[(&str, usize)
     problems
 }
 
-/// Returns the name of the type that a line defines. A name that a macro fills in is none, nor is an
-/// associated type, which is indented.
+/// Returns the name of the type that a line defines. A name that a macro fills in does not count,
+/// nor does an associated type, which is indented.
 fn type_defined_in(line: &str) -> Option<&str> {
     let definition = line.trim_start();
     let visible = definition.strip_prefix("pub").map(|rest| match rest.strip_prefix('(') {

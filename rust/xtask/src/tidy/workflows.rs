@@ -1,7 +1,7 @@
-//! Checks rules of GitHub's workflows, as text: no job gets all secrets, an action is pinned to its
-//! commit, and the content of the plugin's branch is attested. In the project's own workflows no
-//! script contains an expression: GitHub inserts its value before the shell reads the script, so
-//! that a tag's name would be executed.
+//! Checks the text of GitHub's workflows by three rules: no job gets all secrets, an action is
+//! pinned to its commit, and the content of the plugin's branch is attested. In the project's own
+//! workflows no script may contain an expression either: GitHub inserts its value before the shell
+//! reads the script, so that a tag's name would be executed.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! Prompts typed while a turn runs (LIVE-8): additions to that turn, or the prompt of the next one.
+//! Tests prompts that the user types while a turn of the real Claude runs (LIVE-8): each is an
+//! addition to that turn, or the prompt of the next one.
 
 use std::time::Duration;
 

@@ -23,7 +23,7 @@ const ANSWER: &str = "## Result\n\n<script>document.title = 'pwned'</script> and
                       ```html\n<script>document.title = 'pwned'</script>\n```\n\n\
                       | a | b |\n| --- | --- |\n| 1 | 2 |\n";
 
-/// A daemon without Slack.
+/// A running daemon with its board and without Slack. A drop stops it.
 pub struct BoardDaemon<'scene> {
     agent_home: &'scene AgentHome,
     pub daemon: Child,
@@ -57,7 +57,7 @@ impl<'scene> BoardDaemon<'scene> {
         board
     }
 
-    /// Calls a hook like an agent that is this process and runs in a pane.
+    /// Calls a hook as if this process were an agent in a pane.
     #[track_caller]
     pub fn hook(&self, payload: &Value) {
         self.hook_in(Some("%1"), payload);

@@ -1,5 +1,6 @@
-//! Replies to a Codex terminal whose last turn was interrupted. `codex queue` would accept them
-//! with exit code 0, and Codex would start them unasked after the next prompt from the keyboard.
+//! Tests replies to a Codex terminal whose last turn was interrupted: they wait. `codex queue`
+//! would accept them with exit code 0, and Codex would start them unasked after the next prompt
+//! from the keyboard.
 
 use std::time::Duration;
 
@@ -67,13 +68,14 @@ fn a_reply_after_esc_in_codex_waits_for_the_next_prompt_and_its_thread_is_told_w
     check_that_it_waits(&CodexWorld::bare(codex, script()));
 }
 
-/// The second answer arrives too late.
+/// Returns a model's answers, the second of which arrives too late.
 pub fn script() -> Script {
     let [one, two, three] = ["One.", "Two.", "Three."].map(ModelReply::text);
     let late = ModelReply::text("too late").delayed(AGES);
     Script::new().on("first of all", vec![one, late, two, three])
 }
 
+/// Checks that a reply after Esc waits for the next prompt, and that its thread is told so.
 #[track_caller]
 pub fn check_that_it_waits(world: &CodexWorld) {
     let is_asked = |_: &Tmux| asked(world).len() == 2;

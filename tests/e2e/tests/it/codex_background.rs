@@ -1,5 +1,6 @@
-//! The daemon with Codex's default setup: its terminals are windows of one background process,
-//! which outlives them. The test finds it by Linux's process information, so that it can end it.
+//! Tests the daemon with Codex's default set-up, in which its terminals share one background
+//! process that outlives them. The test finds that process in Linux's `/proc`, so that it can end
+//! it.
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,5 +1,5 @@
-//! `codex exec` without hooks: `turnbridge codex state` right after each run, from Codex's own
-//! files. Turnbridge never changes Codex's settings.
+//! Tests `codex exec` without hooks: `turnbridge codex state` reports the right state from Codex's
+//! own files after each run. Turnbridge never changes Codex's settings.
 
 use std::fs;
 use std::process::{Child, Command};
@@ -207,7 +207,7 @@ fn a_thread_whose_codex_was_killed_in_its_turn_is_stopped_when_a_terminal_opens_
     });
 }
 
-/// Returns a command that runs longer than any test, started by `take long`.
+/// Returns a model's reply that runs a command for longer than any test.
 pub fn long_tool() -> ModelReply {
     let input = json!({"cmd": "touch begun; exec sleep 20", "yield_time_ms": 20_000});
     ModelReply::tool("exec_command", input)
@@ -228,6 +228,7 @@ pub fn start_long_tool(world: &CodexWorld) -> Child {
     process
 }
 
+/// Sends a signal to the process.
 #[track_caller]
 pub fn signal(process: &Child, name: &str) {
     let kill = Command::new("kill").args([name, &process.id().to_string()]).status();
@@ -295,7 +296,7 @@ fn a_turn_of_codex_exec_with_a_sub_agent_is_completed_and_the_sub_agent_is_no_us
     });
 }
 
-/// Returns a turn with one sub-agent, started by `have them counted`.
+/// Returns a model's replies for a turn with one sub-agent.
 pub fn with_sub_agent() -> Script {
     let task = json!({"message": "count the files", "task_name": "count", "agent_type": "default"});
     Script::new()

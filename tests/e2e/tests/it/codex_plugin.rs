@@ -1,4 +1,5 @@
-//! This repository as Codex's plugin: its own hooks run, Claude's do not.
+//! Tests this repository as Codex's plugin: its own hooks run, Claude's do not. Also tests that
+//! doctor reports whether Codex runs them.
 
 use serde_json::{Value, json};
 use testkit::{Codex, Hermetic, ModelReply};

@@ -37,8 +37,8 @@ impl CodexSlackWorld {
         CodexSlackWorld { slack, world }
     }
 
-    /// The same, with a file entry for each processed report: Codex waits for none of them, and a
-    /// report without a notice leaves no other trace.
+    /// Starts with a notify program that also records each processed report. Codex waits for none
+    /// of them, and a report without a notice leaves no other trace.
     #[track_caller]
     fn counting_reports(codex: Codex, script: impl Into<Script>) -> CodexSlackWorld {
         let slack_world = CodexSlackWorld::new(codex, script);

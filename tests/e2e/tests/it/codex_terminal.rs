@@ -1,5 +1,5 @@
-//! A user at Codex's terminal: dialogs, Esc, questions. The terminal is its own server here, by
-//! `--no-daemon`, so that the hooks get the environment of this terminal.
+//! Tests a user at Codex's terminal: dialogs, Esc and questions. The terminal is its own server
+//! here, by `--no-daemon`, so that the hooks get the environment of this terminal.
 
 use std::time::Duration;
 
@@ -25,6 +25,7 @@ const QUESTION: &str = "enter to submit";
 /// A delay long enough to be observed.
 const A_MOMENT: Duration = Duration::from_secs(1);
 
+/// An interactive Codex in a tmux pane.
 pub struct CodexTerminal<'world> {
     world: &'world CodexWorld,
     tmux: Tmux,
@@ -55,6 +56,7 @@ impl<'world> CodexTerminal<'world> {
         self.tmux.send_key("Enter");
     }
 
+    /// Waits until the only live session has this state, and returns it.
     #[track_caller]
     pub fn wait_for_state(&self, state: &str) -> Value {
         self.world.wait_for_state(&self.tmux, state)
@@ -100,7 +102,7 @@ impl<'world> CodexTerminal<'world> {
     }
 }
 
-/// Returns a command for which Codex must ask.
+/// Returns a model's reply that runs a command for which Codex must ask.
 pub fn asking(command: &str) -> ModelReply {
     let input = json!({
         "cmd": command,

@@ -1,5 +1,6 @@
-//! The whole path with the real agents and the daemon: a turn is a thread in Slack, a reply in it
-//! becomes the next prompt of the same session, and its turn is a new thread.
+//! Tests the whole path with the real agents and the daemon: a turn becomes a thread in Slack, a
+//! reply in it becomes the next prompt of the same session, and its turn becomes a new thread.
+//! Forged or foreign messages start nothing.
 
 use std::fs;
 

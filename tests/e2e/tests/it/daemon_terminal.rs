@@ -1,5 +1,5 @@
-//! The daemon while the user has the agent open in a terminal: replies still reach the session, and
-//! events without a hook reach the host applications.
+//! Tests the daemon while the user has the agent open in a terminal: replies still reach the
+//! session, and the host applications get events that no hook reports.
 
 use std::process::Command;
 use std::time::Duration;
@@ -205,6 +205,7 @@ pub fn asked(world: &CodexWorld) -> Vec<String> {
     prompts.into_iter().filter(|prompt| !prompt.starts_with("Generate a concise")).collect()
 }
 
+/// Creates a world without the plugin, with three answers for the prompt `first of all`.
 #[track_caller]
 pub fn codex_world(codex: Codex) -> CodexWorld {
     let replies = ["One.", "Two.", "Three."].map(ModelReply::text).to_vec();

@@ -1,5 +1,5 @@
-//! Dialogs that stay open for long, beside other work, or inside a sub-agent: `waiting_user` from
-//! the question to the answer, and no longer.
+//! Tests dialogs of Claude that stay open for long, beside other work, or inside a sub-agent: the
+//! session is `waiting_user` from the question to the answer, and no longer.
 
 use std::fs;
 use std::io::Write;
@@ -326,6 +326,7 @@ pub fn wait_for_answers(world: &ApiWorld, terminal: &AgentTerminal, count: usize
     })
 }
 
+/// Returns the input of the tool `Agent` for a sub-agent with this prompt.
 pub fn task(prompt: &str) -> Value {
     json!({"description": prompt, "prompt": prompt, "subagent_type": "general-purpose"})
 }

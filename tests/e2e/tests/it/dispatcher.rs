@@ -1,6 +1,7 @@
 //! Tests the script `packaging/dispatch`, which is installed under the name of every executable and
-//! starts the one for this machine. It runs `uname` only if nothing cheaper identifies the machine.
-//! Without an executable, hooks are silent except for one message when a session starts.
+//! starts the one for this machine. It runs `uname` only if no file or variable identifies the
+//! machine. Without an executable, hooks print nothing except for one message when a session
+//! starts.
 
 use std::fs;
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! Sessions that end without `/exit`, and turns that end in an API error.
+//! Tests sessions of Claude that end without `/exit`, and turns that end in an API error.
 
 use std::process::Command;
 use std::time::Duration;

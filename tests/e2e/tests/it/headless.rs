@@ -1,4 +1,4 @@
-//! `claude -p`: one turn, and its traces after the end of the process.
+//! Tests one turn of `claude -p`: what it reports to hosts, sessions and turn records.
 
 use std::process::Stdio;
 
@@ -66,9 +66,11 @@ fn a_headless_turn_with_a_tool_is_told_to_everyone_in_order_and_adds_nothing_to_
     world.assert_no_problems();
 }
 
+/// The lines that Kawaii Terminal gets of a headless turn.
 pub const KAWAII_LINES: [&str; 4] =
     ["completed SessionStart", "working UserPromptSubmit", "completed Stop", "stopped SessionEnd"];
 
+/// The messages that tvine gets of a headless turn with one tool call.
 pub const TVINE_MESSAGES: [&str; 7] = [
     "Idle SessionStart",
     "Busy UserPromptSubmit",

@@ -1,4 +1,5 @@
-//! A user at the terminal: a whole session with a permission dialog, from start to `/exit`.
+//! Tests a whole session of Claude at the terminal, with a permission dialog, from its start to
+//! `/exit`.
 
 use std::time::Duration;
 
@@ -96,7 +97,8 @@ pub const LINES_OF_ONE_DIALOG: [&str; 6] = [
     "stopped SessionEnd",
 ];
 
-/// Waits, because the session file is written before the hosts' sinks.
+/// Waits until both hosts have these as their last messages: the session file is written before the
+/// hosts' sinks.
 #[track_caller]
 pub fn hosts_are_told(agent_home: &AgentHome, tvine: &str, kawaii: &str) {
     wait_for(&format!("`{tvine}` for tvine, `{kawaii}` for Kawaii Terminal"), || {

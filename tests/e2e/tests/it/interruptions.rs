@@ -1,5 +1,5 @@
-//! Esc, which no hook reports (X31): shown as `interrupted` within a second, and only until the
-//! next prompt.
+//! Tests Esc in Claude, which no hook reports (X31): the session is `interrupted` within a second,
+//! and only until the next prompt.
 
 use std::time::Duration;
 

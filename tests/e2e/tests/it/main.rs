@@ -1,8 +1,10 @@
-//! Turnbridge from the user's side: the real `claude` and the real `codex`, headless and in a
-//! terminal, with this repository as their plugin, against a loopback model. The tests check the
-//! output for others: `turnbridge sessions`, tvine's file and socket, Kawaii Terminal's lines.
+//! Tests Turnbridge from the user's side: with the real `claude` and the real `codex`, headless and
+//! in a terminal, against loopback models. Most tests check the output for others: `turnbridge
+//! sessions`, tvine's file and socket, Kawaii Terminal's lines, threads in a loopback Slack, the
+//! board in a browser. Some test the packages and their scripts without an agent.
 //!
 //! The tests need tmux and unix sockets, so they run on unix only.
+
 #![cfg(unix)]
 
 mod additions;

@@ -1,4 +1,6 @@
-//! `scripts/package-plugin`: a complete tree of complete archives of one version, or no tree.
+//! Tests `scripts/package-plugin`, which makes a complete tree from complete archives of one
+//! version, or none, and two other scripts of the release: the commit of the branch `plugin`, and
+//! the check for test switches.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

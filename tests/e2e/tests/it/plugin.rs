@@ -1,11 +1,10 @@
-//! The plugin's manifests, checked by the real claude.
+//! Tests that the real claude finds no error in the plugin's manifests.
 
 use crate::support::gates;
 use crate::support::packages;
 use crate::support::world::{ApiWorld, repository};
 
-/// Told to look at a folder, it looks at the marketplace alone.
-/// TV-5.
+/// Validates each manifest alone: with a folder, claude would validate only the marketplace (TV-5).
 #[test]
 fn claude_finds_nothing_wrong_with_the_plugin_in_any_of_its_layouts() {
     let Some(claude) = gates::fast() else { return };

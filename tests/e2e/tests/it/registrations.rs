@@ -1,5 +1,5 @@
-//! Hooks from the plugin, from settings.json, and from both at once: every event counts once
-//! (X7; X5: both install modes register the same set).
+//! Tests hooks in settings.json alone, and beside the plugin's: every event counts once (X7; X5:
+//! both install modes register the same set).
 
 use std::fs;
 use std::path::PathBuf;

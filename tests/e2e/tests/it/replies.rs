@@ -1,5 +1,5 @@
-//! Replies given to the real agents by `turnbridge run-reply`, like by the daemon: the typed text
-//! is the next prompt of the same session, in its own folder.
+//! Tests replies that `turnbridge run-reply` gives to the real agents, as the daemon starts it: the
+//! typed text is the next prompt of the same session, in its own folder.
 
 use std::fs;
 use std::ops::Deref;
@@ -209,6 +209,7 @@ fn a_reply_is_the_next_prompt_of_the_codex_thread() {
     assert_eq!(world.api.strays(), Vec::<String>::new());
 }
 
+/// Returns whether a shell has executed a part of a reply's text.
 pub fn pwned(root: &Path) -> bool {
     root.join("pwned").exists() || root.join("project/pwned").exists()
 }

@@ -1,5 +1,6 @@
-//! The daemon beside a real agent: it delivers to a loopback Slack, receives replies, and resumes
-//! the agent by a small program that records each run before it executes the agent.
+//! Helpers of the daemon's tests: they start it beside a real agent and a loopback Slack, and wait
+//! for its messages. It resumes the agent by a small program that records each run before it
+//! executes the agent.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,15 +16,19 @@ use crate::support::codex_world::CodexWorld;
 use crate::support::timeouts::{TIMEOUT, wait_for};
 use crate::support::world::ApiWorld;
 
+/// The receipt of a reply for which a new process is started.
 pub const RECEIVED: &str = "Your reply was received. It will now be run as a `resume`.\n\
                             **Note: to go on in the CLI at home, first quit";
 /// X40: the receipt of a reply that goes into an open terminal.
 pub const FOR_TERMINAL: &str = "Your reply was received. This session is open in a terminal:";
+/// The message about a reply that waits because the session is open in a terminal.
 pub const HELD: &str = "This session is open in an interactive CLI.";
+/// The message in a thread without a route.
 pub const NOT_KNOWN: &str = "This thread is not known as a notification of `Turnbridge`";
 
 const DELAY: Duration = Duration::from_millis(500);
 
+/// A running daemon beside a real agent, with a loopback Slack. A drop stops it.
 pub struct DaemonService<'scene> {
     pub slack: SlackApi,
     agent_home: &'scene AgentHome,
@@ -157,7 +162,7 @@ impl<'scene> DaemonService<'scene> {
         self.slack.fail("chat.postMessage", [SlackFault::Delay(FaultMoment::Before, DELAY)]);
     }
 
-    /// SLV-37: the delayed receipt was in the thread before the only run began.
+    /// Asserts that the delayed receipt was in the thread before the only run began (SLV-37).
     #[track_caller]
     pub fn assert_received_before_the_run(&self, thread: &SlackThread) {
         assert_eq!(self.runs().len(), 1, "only the time of the last one is known");
@@ -187,6 +192,7 @@ impl<'scene> DaemonService<'scene> {
         });
     }
 
+    /// Returns the entries of the daemon's log.
     pub fn log(&self) -> Vec<Value> {
         let hermetic = &self.agent_home.hermetic;
         let on_macos = hermetic.home().join("Library/Logs/turnbridge");

@@ -1,5 +1,6 @@
-//! `turnbridge setup` with the real agents and a loopback Slack, at a terminal in both languages
-//! and without one: from an empty home to a notice of each agent's turn and a reply that runs.
+//! Tests `turnbridge setup` with the real agents and a loopback Slack, at a terminal in both
+//! languages and without one: from an empty home to a notice of each agent's turn and a reply that
+//! runs.
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -1,4 +1,4 @@
-//! `claude -r ID -p` beside the open terminal: two processes of one session.
+//! Tests `claude -r ID -p` beside the open terminal: two processes of one session.
 
 use std::fs;
 use std::process::Stdio;

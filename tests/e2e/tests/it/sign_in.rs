@@ -1,5 +1,6 @@
-//! A real browser signs in to the board: by the page in the state folder, and by the code that the
-//! terminal shows. The program that opens addresses is a stand-in, which only records them.
+//! Tests that a real browser signs in to the board: by the page in the state folder, and by the
+//! code that the terminal shows. The program that opens addresses is a stand-in, which only records
+//! them.
 
 use std::fs;
 use std::io::{BufRead, BufReader};

@@ -1,4 +1,4 @@
-//! Turns of the real claude as threads in a loopback Slack.
+//! Tests that turns of the real claude become threads in a loopback Slack.
 
 use std::process::Command;
 use std::time::Duration;
@@ -44,6 +44,7 @@ impl ClaudeSlackWorld {
     }
 }
 
+/// Waits until there are this many threads and the outbox is empty. Returns the threads.
 #[track_caller]
 pub fn threads(slack: &SlackApi, agent_home: &AgentHome, count: usize) -> Vec<SlackThread> {
     testkit::wait_until(TIMEOUT, &format!("{count} threads and an empty outbox"), || {
@@ -55,6 +56,7 @@ pub fn threads(slack: &SlackApi, agent_home: &AgentHome, count: usize) -> Vec<Sl
     threads
 }
 
+/// Returns the texts of a thread's replies.
 pub fn texts(thread: &SlackThread) -> Vec<&str> {
     thread.replies.iter().map(|reply| reply.text.as_str()).collect()
 }

@@ -1,5 +1,5 @@
-//! The Stop gate with the real claude: which turns it holds, and its messages to the model and the
-//! user.
+//! Tests the Stop gate with the real claude: which turns it holds, and its messages to the model
+//! and the user.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Claude speaks through the plugin's MCP server, and the speech outlives claude.
+//! Tests that Claude speaks through the plugin's MCP server, and that the speech outlives claude.
 
 use std::fs;
 use std::process::{Command, Output};

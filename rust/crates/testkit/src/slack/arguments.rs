@@ -1,17 +1,19 @@
-//! Parses a request of the Web API: method, arguments, token. Slack reads them from the query, a
-//! form or JSON, and each of the three has its own rules. The methods interpret them elsewhere.
+//! Parses a request of the Web API into its method, arguments and token. Slack reads them from the
+//! query, a form or JSON, and each of the three has its own rules. The modules of the methods
+//! interpret the arguments.
 
 use serde_json::{Map, Value};
 
 use crate::http_wire::HttpRequest;
 
-/// The place of the token.
+/// The part of a request that contains the token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TokenPlace {
     Header,
     Form,
 }
 
+/// A parsed request of the Web API.
 #[derive(Clone)]
 pub(super) struct ApiCall {
     pub(super) method: String,
@@ -22,10 +24,11 @@ pub(super) struct ApiCall {
     pub(super) is_json: bool,
     /// Slack's warning about an accepted request.
     pub(super) warning: Option<&'static str>,
-    /// The error in the body's format.
+    /// The error for a body that Slack could not parse.
     pub(super) malformed: Option<&'static str>,
 }
 
+/// The arguments of a call, by name.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CallArguments(pub(super) Map<String, Value>);
 
@@ -99,12 +102,13 @@ impl CallArguments {
         .filter(|text| !text.is_empty())
     }
 
+    /// Returns an argument as a boolean; `true` and `1` are true.
     pub(super) fn flag(&self, name: &str) -> Option<bool> {
         self.text(name).map(|text| text == "true" || text == "1")
     }
 
-    /// Returns a nested argument: JSON, or in a form its text. The inner `Err` is text that is no
-    /// JSON.
+    /// Returns a nested argument, which a form contains as JSON text. The inner `Err` means that
+    /// the text is no JSON.
     pub(super) fn nested(&self, name: &str) -> Option<Result<Value, ()>> {
         match self.0.get(name)? {
             Value::Null => None,

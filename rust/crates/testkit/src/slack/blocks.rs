@@ -1,5 +1,5 @@
-//! Slack's checks of blocks, as far as a chat app needs them; the error names the place by JSON
-//! pointer. Other blocks are known by name only: their content is not checked.
+//! Checks the blocks of a message by Slack's rules, as far as a chat app needs them. An error names
+//! the place by JSON pointer. Types of blocks in `UNCHECKED_TYPES` are accepted with any content.
 
 use serde_json::Value;
 
@@ -23,6 +23,7 @@ const UNCHECKED_TYPES: [&str; 9] = [
     "video",
 ];
 
+/// Returns an error if Slack would refuse these blocks.
 pub(super) fn check_blocks(blocks: &[Value]) -> Result<(), MethodError> {
     if blocks.len() > BLOCKS {
         return Err(invalid(&format!("no more than {BLOCKS} items allowed"), "/blocks"));

@@ -1,5 +1,5 @@
-//! `chat.postMessage` and `chat.update`: the messages that Slack accepts, cuts and refuses. The
-//! source of a limit is beside it; `blocks.rs` checks the form of blocks.
+//! Executes `chat.postMessage` and `chat.update`: which messages Slack accepts, cuts or refuses.
+//! `blocks.rs` checks the form of blocks.
 
 use std::time::Instant;
 

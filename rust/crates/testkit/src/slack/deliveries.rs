@@ -1,7 +1,7 @@
-//! The records of Socket Mode, without a wire: which event goes to which socket, and whether its
-//! ack came. An event goes to one of the open sockets. Without an ack it is repeated: immediately,
-//! after a minute, after five, all scaled down. An event raised while no socket was open counts as
-//! not acked, so it arrives only as a retry.
+//! Decides which event goes to which socket, and records each delivery and its ack. It writes to no
+//! connection. An event goes to one of the open sockets. Without an ack it is sent again:
+//! immediately, after a minute and after five, with shorter delays here. An event raised while no
+//! socket is open counts as not acked, so it arrives only as a retry.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -28,7 +28,7 @@ pub struct EventDelivery {
     pub acked_at: Option<Instant>,
 }
 
-/// The state of an event so far.
+/// The result of an event's deliveries so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventFate {
     pub event_id: String,
@@ -36,10 +36,11 @@ pub struct EventFate {
     pub deliveries: u32,
     /// The `retry_attempt` of the delivery whose ack came first.
     pub acked_attempt: Option<u32>,
-    /// Slack has given up: no attempt was acked.
+    /// Whether Slack has given up: no attempt was acked.
     pub lost: bool,
 }
 
+/// One ack by a client.
 #[derive(Clone, Debug)]
 pub struct Ack {
     pub envelope_id: String,
@@ -48,9 +49,10 @@ pub struct Ack {
     pub at: Instant,
 }
 
-/// The form of the next envelope.
+/// The way in which an envelope is split into frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EnvelopeShape {
+    /// In one frame.
     Whole,
     /// In this many frames.
     Fragments(usize),
@@ -84,6 +86,7 @@ struct Sent {
     acks: u32,
 }
 
+/// The queue of events, and the records of deliveries and acks.
 #[derive(Default)]
 pub(super) struct Deliveries {
     events: Vec<QueuedEvent>,
@@ -93,14 +96,14 @@ pub(super) struct Deliveries {
     random: FaultRng,
 }
 
-/// An envelope on its way to a socket.
+/// An envelope that must be written to a socket.
 pub(super) struct Outgoing {
     pub(super) socket: u64,
     pub(super) text: String,
 }
 
 impl Deliveries {
-    /// Raises an event. `event` is the inner one.
+    /// Queues an event for delivery. `event` is the inner one.
     pub(super) fn raise(
         &mut self,
         setup: &SlackSetup,
@@ -114,7 +117,7 @@ impl Deliveries {
         self.push(id, "events_api", ts, payload, now);
     }
 
-    /// Raises a payload that is no event, such as a button click. It is not retried.
+    /// Queues a payload that is no event, such as a button click. It is not retried.
     pub(super) fn raise_other(&mut self, kind: &str, payload: Value, now: Instant) {
         self.push(String::new(), kind, None, payload, now);
     }
@@ -131,7 +134,8 @@ impl Deliveries {
         });
     }
 
-    /// Returns the next due envelope. `choices` are the candidate sockets; each call chooses again.
+    /// Begins the next due delivery, to a random one of the sockets in `choices`. Returns `None` if
+    /// no event is due, and `Some(None)` if there was no socket.
     pub(super) fn next_due(
         &mut self,
         setup: &SlackSetup,
@@ -171,7 +175,7 @@ impl Deliveries {
         Some(Some(Outgoing { socket, text }))
     }
 
-    /// Schedules retries of events without an ack in time.
+    /// Schedules a retry of each event whose ack did not come before the timeout.
     pub(super) fn expire(&mut self, setup: &SlackSetup, now: Instant) {
         for event in &mut self.events {
             if let EventProgress::Sent(until) = event.progress
@@ -182,7 +186,7 @@ impl Deliveries {
         }
     }
 
-    /// Schedules retries of events that were on their way to this socket.
+    /// Schedules a retry of each event that was sent to this socket and not acked.
     pub(super) fn socket_ended(&mut self, setup: &SlackSetup, socket: u64, now: Instant) {
         for sent in self.envelopes.values().filter(|sent| sent.acks == 0) {
             let delivery = &self.log[sent.delivery];
@@ -197,7 +201,7 @@ impl Deliveries {
         }
     }
 
-    /// Records an ack. Returns the error in it, if there is one.
+    /// Records an ack. Returns an error if the ack violates Slack's rules.
     pub(super) fn ack(
         &mut self,
         envelope_id: &str,
@@ -229,6 +233,7 @@ impl Deliveries {
         Ok(())
     }
 
+    /// Returns the time of the next delivery or timeout.
     pub(super) fn next_change(&self) -> Option<Instant> {
         let changes = self.events.iter().filter_map(|event| match event.progress {
             EventProgress::Due(at) | EventProgress::Sent(at) => Some(at),
@@ -245,6 +250,7 @@ impl Deliveries {
         self.acks.clone()
     }
 
+    /// Returns the result of every event so far, without other payloads.
     pub(super) fn fates(&self) -> Vec<EventFate> {
         let events = self.events.iter().filter(|event| !event.id.is_empty());
         let fate = |event: &QueuedEvent| EventFate {

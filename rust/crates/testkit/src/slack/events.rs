@@ -1,5 +1,5 @@
-//! The events about an app's direct messages: the inner event, the callback around it, and its
-//! envelope in Socket Mode.
+//! Builds the JSON of Socket Mode: the events about an app's direct messages, the callback around
+//! an event, the envelope around a callback, `hello` and `disconnect`.
 
 use serde_json::{Value, json};
 
@@ -30,6 +30,7 @@ pub(super) fn message_changed(
     })
 }
 
+/// Returns the event of a deleted message.
 pub(super) fn message_deleted(
     workspace: &SlackWorkspace,
     before: &SlackMessage,
@@ -42,6 +43,7 @@ pub(super) fn message_deleted(
     })
 }
 
+/// Returns the callback around an event.
 pub(super) fn callback(setup: &SlackSetup, event_id: &str, event_time: u64, event: Value) -> Value {
     json!({
         "token": "loopback-verification", "team_id": setup.team_id,
@@ -56,8 +58,8 @@ pub(super) fn callback(setup: &SlackSetup, event_id: &str, event_time: u64, even
     })
 }
 
-/// Returns an envelope. `retry_reason` is the reason of a repetition, and empty the first time.
-/// Only events are retried.
+/// Returns the envelope of a payload, for this attempt (counted from 0). Only events have fields
+/// for retries; the reason is empty the first time.
 pub(super) fn envelope(envelope_id: &str, kind: &str, payload: &Value, attempt: u32) -> Value {
     let mut envelope = json!({
         "envelope_id": envelope_id, "payload": payload, "type": kind,
@@ -70,6 +72,7 @@ pub(super) fn envelope(envelope_id: &str, kind: &str, payload: &Value, attempt: 
     envelope
 }
 
+/// Returns the first message on a socket.
 pub(super) fn hello(setup: &SlackSetup, connections: usize) -> Value {
     json!({
         "type": "hello", "num_connections": connections,
@@ -80,6 +83,7 @@ pub(super) fn hello(setup: &SlackSetup, connections: usize) -> Value {
     })
 }
 
+/// Returns the message that announces the end of a socket.
 pub(super) fn disconnect(reason: &str) -> Value {
     json!({"type": "disconnect", "reason": reason, "debug_info": {"host": "applink-loopback"}})
 }

@@ -1,5 +1,6 @@
-//! Handles one request to the Web API and records the call. The fault of the call decides whether
-//! the method runs and which response the client gets. `server.rs` reads and writes the bytes.
+//! Handles one request to the Web API and records the call. A deliberate fault (`faults.rs`)
+//! decides whether the method is executed, and which response the client gets. `server.rs` reads
+//! the request and writes the response.
 
 use std::time::SystemTime;
 
@@ -45,7 +46,7 @@ pub enum CallOutcome {
     Hung,
 }
 
-/// The end of an exchange on the wire.
+/// The way in which the server ends a request on its connection.
 pub(super) enum Ending {
     Respond(Vec<u8>),
     /// These bytes, then the end of the connection.
@@ -64,6 +65,7 @@ struct RecordedResponse {
 const JSON: &str = "application/json; charset=utf-8";
 const HTML: &str = "text/html; charset=utf-8";
 
+/// Handles a request and records the call. Returns what the server must do with the connection.
 pub(super) fn exchange(shared: &SlackServerShared, request: &HttpRequest) -> Ending {
     let Some(call) = ApiCall::read(request) else {
         return Ending::Respond(page(404, "Not Found").into_bytes());

@@ -1,16 +1,18 @@
-//! Deliberate faults: which call, and which fault. Scripted faults come first, in order; then the
-//! random mix. The same seed and the same order of calls give the same faults.
+//! Selects the deliberate fault of each call and each connection. A fault for calls with a certain
+//! argument comes first, then the scripted faults in their order, then the random mixes. The same
+//! seed and the same order of calls give the same faults.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-/// Whether Slack has executed the call before the fault.
+/// The moment of a fault: before Slack executes the call, or after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultMoment {
     Before,
     After,
 }
 
+/// A deliberate fault of one call or one connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SlackFault {
     /// No fault: lets one call of a script pass.
@@ -37,7 +39,7 @@ pub enum SlackFault {
     Html,
 }
 
-/// Random faults. The rest of the probability passes.
+/// A mix of random faults. With the remaining probability a call passes.
 #[derive(Clone, Debug)]
 pub struct FaultMix {
     seed: u64,
@@ -45,11 +47,13 @@ pub struct FaultMix {
 }
 
 impl FaultMix {
+    /// Creates a mix without faults.
     pub fn seeded(seed: u64) -> FaultMix {
         FaultMix { seed, faults: Vec::new() }
     }
 
-    /// Adds a fault. `probability` applies to one call, or for [`SlackFault::Refuse`] to one connection.
+    /// Adds a fault. `probability` applies to one call, or for [`SlackFault::Refuse`] to one
+    /// connection.
     #[track_caller]
     pub fn with(mut self, probability: f64, fault: SlackFault) -> FaultMix {
         self.faults.push((probability, fault));
@@ -99,6 +103,7 @@ impl FaultPlan {
         }
     }
 
+    /// Adds a fault for every call with this value of an argument.
     pub(super) fn push_where(
         &mut self,
         method: &str,
@@ -110,7 +115,7 @@ impl FaultPlan {
         self.by_argument.push(ByArgument { method, argument, value, fault });
     }
 
-    /// Returns the fault of every call with such arguments; else the next one of its method.
+    /// Returns the fault of every call with such arguments, else the next fault of its method.
     pub(super) fn next_of(&mut self, method: &str, has: impl Fn(&str, &str) -> bool) -> SlackFault {
         let is_it =
             |it: &&ByArgument| it.method == method && has(it.argument.as_str(), it.value.as_str());
@@ -118,6 +123,7 @@ impl FaultPlan {
         constant.unwrap_or_else(|| self.next(method))
     }
 
+    /// Adds random faults for one method, or for all with `*`.
     pub(super) fn mix(&mut self, method: &str, mix: FaultMix) {
         self.mixes.push(RunningMix {
             method: (method != "*").then(|| method.to_owned()),
@@ -131,6 +137,7 @@ impl FaultPlan {
         *self = FaultPlan::default();
     }
 
+    /// Returns whether the next new connection must be reset. A queued refusal is used up.
     pub(super) fn refuses_connection(&mut self) -> bool {
         if self.refusals > 0 {
             self.refusals -= 1;

@@ -1,9 +1,9 @@
-//! `conversations.history` and `conversations.replies`: the returned messages, their order and
-//! pages.
+//! Executes `conversations.history` and `conversations.replies`: which messages they return, in
+//! which order, and on which page.
 //!
 //! History is newest first within a page. The pages go back in time, except when `oldest` is given
-//! without `latest`: then they start at the oldest and go forward. Replies are oldest first, and
-//! the first page begins with the parent, even outside of the requested time.
+//! without `latest`: then they start at the oldest message and go forward. Replies are oldest
+//! first, and the first page begins with the parent, even if it is outside of the requested time.
 
 use serde_json::{Value, json};
 

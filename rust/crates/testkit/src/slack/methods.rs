@@ -1,5 +1,6 @@
-//! The methods of the Web API and their requirements: token, scope, GET or POST, JSON or not. Slack
-//! responds with status 200 and `ok: false` to every error except the rate limit.
+//! Lists the methods of the Web API with their requirements (token, scope, GET or POST, JSON or
+//! not), checks a call against them and runs it. Slack responds with status 200 and `ok: false` to
+//! every error except the rate limit.
 
 use serde_json::{Map, Value, json};
 
@@ -21,6 +22,7 @@ impl From<Value> for Success {
     }
 }
 
+/// A refused call, before `ok` is added.
 pub(super) struct MethodError {
     pub(super) error: String,
     /// The fields beside `ok` and `error`.
@@ -41,10 +43,12 @@ impl MethodError {
         refusal
     }
 
+    /// Returns the error for a missing argument.
     pub(super) fn missing(argument: &str) -> MethodError {
         MethodError::explained("invalid_arguments", &format!("missing required field: {argument}"))
     }
 
+    /// Returns the error for a call that must wait this long.
     pub(super) fn rate_limited(seconds: u64) -> MethodError {
         MethodError { retry_after_seconds: Some(seconds), ..MethodError::new("ratelimited") }
     }
@@ -148,6 +152,7 @@ const METHODS: [Method; 8] = [
     },
 ];
 
+/// Returns the kind of the token in a call.
 pub(super) fn token_kind(workspace: &SlackWorkspace, call: &ApiCall) -> CallToken {
     match &call.token {
         None => CallToken::Missing,

@@ -1,5 +1,7 @@
-//! A loopback Slack: Web API and Socket Mode, as strict as Slack is known to be and as unreliable
-//! as a test wants. It records posts, calls, deliveries, and a client's violations of the rules.
+//! Runs a loopback Slack with Web API and Socket Mode. It is as strict as Slack is known to be, and
+//! fails as a test demands. It records posts, calls, deliveries, and a client's violations of
+//! Slack's rules. This module has the methods by which tests control it, except those of Socket
+//! Mode (`socket_api.rs`).
 //!
 //! It was never compared with the real Slack. Slack's own SDK runs against it in `tests/slack-sdk`.
 
@@ -40,19 +42,20 @@ pub use setup::SlackSetup;
 pub use sockets::{Cut, Greeting, SlackSocket, SocketState};
 pub use workspace::{SlackMessage, SlackThread};
 
-/// The server, which stops when it is dropped.
+/// A running loopback Slack. A drop stops it.
 pub struct SlackApi {
     server: SlackServer,
     authority: Option<LoopbackAuthority>,
 }
 
 impl SlackApi {
+    /// Starts a server without TLS on a free loopback port.
     #[track_caller]
     pub fn start(setup: SlackSetup) -> SlackApi {
         SlackApi { server: SlackServer::start(SlackWorkspace::new(setup), None), authority: None }
     }
 
-    /// Starts it over TLS, with a certificate of an authority made for this server alone.
+    /// Starts a server with TLS. Its certificate is of an authority made for this server alone.
     #[track_caller]
     pub fn start_tls(setup: SlackSetup) -> SlackApi {
         let authority = LoopbackAuthority::new();
@@ -135,7 +138,7 @@ impl SlackApi {
         self.post_as(&owner, thread, text)
     }
 
-    /// Adds a message of any user in their own direct message with the app.
+    /// Adds a message of any user in their own direct message with the app. Returns the `ts`.
     #[track_caller]
     pub fn post_as(&self, user: &str, thread: Option<&str>, text: &str) -> String {
         let mut state = self.server.shared.lock();
@@ -170,7 +173,8 @@ impl SlackApi {
         ts
     }
 
-    /// Adds a reply of the owner that is a moment older than the thread's newest one.
+    /// Adds a reply of the owner that is a moment older than the thread's newest one. Returns the
+    /// `ts`.
     #[track_caller]
     pub fn show_late(&self, thread: &str, text: &str) -> String {
         let ts = self.post_as_user(Some(thread), text);
@@ -203,11 +207,13 @@ impl SlackApi {
         self.server.shared.lock().calls.clone()
     }
 
+    /// Returns all calls of this method so far, in the order of their effect.
     pub fn calls_of(&self, method: &str) -> Vec<SlackCall> {
         self.calls().into_iter().filter(|call| call.method == method).collect()
     }
 
-    /// Waits for `count` calls of `method`. The client may not have the last response yet.
+    /// Waits until there are `count` calls of `method`, and returns all of them. The client may not
+    /// have the last response yet.
     #[track_caller]
     pub fn wait_for_calls(&self, method: &str, count: usize, timeout: Duration) -> Vec<SlackCall> {
         wait_until(timeout, &format!("call number {count} of `{method}`"), || {
@@ -215,7 +221,7 @@ impl SlackApi {
         })
     }
 
-    /// Waits for `count` messages in the channel, replies too.
+    /// Waits until the channel has `count` messages, replies too, and returns all of them.
     #[track_caller]
     pub fn wait_for_messages(
         &self,
@@ -228,7 +234,7 @@ impl SlackApi {
         })
     }
 
-    /// Waits for the first thread that satisfies `wanted`; `what` describes it in the error.
+    /// Waits until a thread satisfies `wanted`, and returns it; `what` describes it in the error.
     #[track_caller]
     pub fn wait_for_thread(
         &self,

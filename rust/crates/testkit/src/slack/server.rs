@@ -1,5 +1,5 @@
-//! The port and its connections: a thread that accepts, a thread per client, and a way to take the
-//! port down.
+//! Runs the port and its connections: a thread that accepts, a thread per client, and a way to take
+//! the port down.
 //!
 //! While the port is down it is bound but does not listen: the system refuses connections as if no
 //! server existed, and still no other program can take the port.
@@ -22,6 +22,7 @@ use super::tls::SocketConnection;
 use super::workspace::SlackWorkspace;
 use crate::http_wire;
 
+/// The state of the server's port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Port {
     Up,
@@ -29,6 +30,7 @@ pub(super) enum Port {
     Stopped,
 }
 
+/// The state that all threads of the server share.
 pub(super) struct SlackServerState {
     pub(super) workspace: SlackWorkspace,
     pub(super) faults: FaultPlan,
@@ -41,6 +43,7 @@ pub(super) struct SlackServerState {
 }
 
 impl SlackServerState {
+    /// Returns whether the port should accept connections.
     pub(super) fn is_up(&self) -> bool {
         self.wanted == Port::Up
     }
@@ -50,6 +53,7 @@ impl SlackServerState {
     }
 }
 
+/// The state behind its lock, and the signal that it has changed.
 pub(super) struct SlackServerShared {
     /// `ws://…` or `wss://…`, without a path.
     pub(super) socket_base: String,
@@ -58,13 +62,14 @@ pub(super) struct SlackServerShared {
 }
 
 impl SlackServerShared {
+    /// Locks the state, even if a thread has panicked while it held the lock.
     pub(super) fn lock(&self) -> MutexGuard<'_, SlackServerState> {
         // A panic in one connection's thread must not hide the test's own message behind a poisoned
         // lock.
         self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// Sleeps, but not beyond the end of the server.
+    /// Sleeps. Returns early if the port goes down or the server stops.
     pub(super) fn pause(&self, duration: Duration) {
         let deadline = Instant::now() + duration;
         let mut state = self.lock();
@@ -98,6 +103,7 @@ impl SlackServerShared {
         }
     }
 
+    /// Waits as long as the condition holds.
     pub(super) fn wait_while(&self, goes_on: impl Fn(&SlackServerState) -> bool) {
         let mut state = self.lock();
         while goes_on(&state) {
@@ -111,6 +117,7 @@ impl SlackServerShared {
     }
 }
 
+/// A running server. A drop stops it and waits for its threads.
 pub(super) struct SlackServer {
     pub(super) address: SocketAddr,
     pub(super) shared: Arc<SlackServerShared>,
@@ -118,6 +125,7 @@ pub(super) struct SlackServer {
 }
 
 impl SlackServer {
+    /// Starts the server on a free loopback port.
     #[track_caller]
     pub(super) fn start(workspace: SlackWorkspace, tls: Option<Arc<ServerConfig>>) -> SlackServer {
         let socket = bind((Ipv4Addr::LOCALHOST, 0).into()).expect("bind a loopback port");

@@ -1,9 +1,9 @@
-//! The settings of the loopback Slack before its start. The default is an app as the manifest
+//! Defines the settings of the loopback Slack. The default is an app as Turnbridge's manifest
 //! creates it.
 
 use std::time::Duration;
 
-/// The settings; tests change fields of `SlackSetup::default()`.
+/// The settings of a loopback Slack. Tests change fields of `SlackSetup::default()`.
 #[derive(Clone, Debug)]
 pub struct SlackSetup {
     pub bot_token: String,
@@ -35,8 +35,9 @@ pub struct SlackSetup {
     pub ack_within: Duration,
     /// The delays of the repetitions: Slack's are zero, a minute and five minutes.
     pub retry_after: [Duration; 3],
-    /// The interval of pings on a socket, and the timeout of a pong.
+    /// The interval of pings on a socket.
     pub ping_every: Duration,
+    /// The timeout of a pong.
     pub pong_within: Duration,
     /// The time for which a socket continues after `disconnect`: about ten seconds with Slack.
     pub disconnect_grace: Duration,

@@ -1,5 +1,5 @@
-//! Adds the methods by which tests control Socket Mode: they send messages as users, break sockets,
-//! and return what the server recorded.
+//! Adds the methods of `SlackApi` by which tests control Socket Mode: they send messages as users,
+//! break sockets, and return the records of sockets and events.
 
 use std::time::{Duration, Instant};
 
@@ -13,14 +13,15 @@ use super::{SlackApi, escape, events};
 use crate::wait::wait_until;
 
 impl SlackApi {
-    /// Posts a message of the owner with its event. Returns the `ts`.
+    /// Posts a message of the owner and sends its event. Returns the `ts`.
     #[track_caller]
     pub fn say(&self, thread: Option<&str>, text: &str) -> String {
         let owner = self.server.shared.lock().workspace.setup.owner.clone();
         self.say_as(&owner, thread, text)
     }
 
-    /// Posts a message of any user in their own direct message with the app, with its event.
+    /// Posts a message of any user in their own direct message with the app, and sends its event.
+    /// Returns the `ts`.
     #[track_caller]
     pub fn say_as(&self, user: &str, thread: Option<&str>, text: &str) -> String {
         let ts = self.post_as(user, thread, text);
@@ -29,6 +30,7 @@ impl SlackApi {
     }
 
     /// Posts a message of the owner with a file: such a message has a subtype, and perhaps no text.
+    /// Returns the `ts`.
     #[track_caller]
     pub fn say_with_file(&self, thread: Option<&str>, text: &str, file: &str) -> String {
         let ts = self.post_as_user(thread, text);
@@ -42,7 +44,7 @@ impl SlackApi {
         ts
     }
 
-    /// Posts a reply of the owner that is also shown in the channel.
+    /// Posts a reply of the owner that is also shown in the channel. Returns the `ts`.
     #[track_caller]
     pub fn broadcast_reply(&self, thread: &str, text: &str) -> String {
         let ts = self.post_as_user(Some(thread), text);
@@ -53,7 +55,7 @@ impl SlackApi {
         ts
     }
 
-    /// Posts a message of another app into the owner's direct message.
+    /// Posts a message of another app into the owner's direct message. Returns the `ts`.
     #[track_caller]
     pub fn say_as_bot(&self, bot_id: &str, thread: Option<&str>, text: &str) -> String {
         let ts = self.post_as_user(thread, text);
@@ -95,13 +97,13 @@ impl SlackApi {
         self.server.shared.notify();
     }
 
-    /// Raises any event, such as a forged one: `event` is the content of the callback.
+    /// Sends any event, such as a forged one: `event` is the content of the callback.
     pub fn raise(&self, event: Value) {
         self.server.shared.lock().workspace.raise(event);
         self.server.shared.notify();
     }
 
-    /// Raises a payload that is no event: a button click (`interactive`), a command
+    /// Sends a payload that is no event: a button click (`interactive`), a command
     /// (`slash_commands`).
     pub fn raise_other(&self, kind: &str, payload: Value) {
         let raised = AppEvent::Other { kind: kind.to_owned(), payload };
@@ -114,6 +116,7 @@ impl SlackApi {
         self.broadcast(Message::text(text.to_owned()))
     }
 
+    /// Sends bytes that are no envelope to every open socket. Returns their number.
     pub fn send_binary(&self, bytes: &[u8]) -> usize {
         self.broadcast(Message::binary(bytes.to_vec()))
     }
@@ -128,7 +131,7 @@ impl SlackApi {
         self.server.shared.lock().sockets.greetings.extend(greetings);
     }
 
-    /// Ends every open socket. Returns their number.
+    /// Breaks every open socket in this way. Returns their number.
     pub fn kill(&self, cut: Cut) -> usize {
         let lines = self.server.shared.lock().sockets.cut(cut);
         for line in &lines {
@@ -152,7 +155,8 @@ impl SlackApi {
         count
     }
 
-    /// Requests new connections in place of the open ones, as Slack does every few hours.
+    /// Requests new connections in place of the open ones, as Slack does every few hours. Returns
+    /// the number of open ones.
     pub fn refresh(&self) -> usize {
         self.disconnect("refresh_requested")
     }
@@ -168,6 +172,7 @@ impl SlackApi {
         self.sockets().into_iter().filter(is_open).collect()
     }
 
+    /// Returns every ack so far, in order.
     pub fn acks(&self) -> Vec<Ack> {
         self.server.shared.lock().sockets.deliveries.acks()
     }
@@ -187,7 +192,8 @@ impl SlackApi {
         self.server.shared.lock().sockets.violations.clone()
     }
 
-    /// Waits for `count` open sockets, after `hello` and without a `disconnect`.
+    /// Waits until exactly `count` sockets are open, after `hello` and without a `disconnect`.
+    /// Returns them.
     #[track_caller]
     pub fn wait_for_sockets(&self, count: usize, timeout: Duration) -> Vec<SlackSocket> {
         wait_until(timeout, &format!("{count} open sockets"), || {

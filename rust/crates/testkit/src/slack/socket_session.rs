@@ -1,5 +1,5 @@
-//! One WebSocket from its upgrade to its end, in its connection's thread: it sends the greeting,
-//! and records what the client sends.
+//! Serves one WebSocket from its upgrade to its end, in its connection's thread: it sends `hello`,
+//! reads the client's messages and records acks and violations. `sockets.rs` writes the events.
 
 use std::io::{self, Write};
 use std::sync::Arc;

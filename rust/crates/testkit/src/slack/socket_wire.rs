@@ -1,6 +1,6 @@
-//! One WebSocket of the loopback Slack, written by one thread and read by another. TLS cannot be
-//! split into two halves, so both threads lock it. The reader waits for bytes without the lock and
-//! then reads without blocking.
+//! Writes and reads one WebSocket from two threads. TLS cannot be split into two halves, so both
+//! threads lock it. The reader waits for bytes without the lock and then reads without blocking.
+//! Also checks the upgrade request.
 
 use std::io;
 use std::net::{Shutdown, TcpStream};
@@ -21,6 +21,7 @@ use crate::http_wire::HttpRequest;
 const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 const READ_TIMEOUT: Duration = Duration::from_millis(100);
 
+/// A WebSocket that one thread writes and another one reads.
 pub(super) struct SocketWire {
     /// The WebSocket, or `None` after its end.
     web_socket: Mutex<Option<WebSocket<SocketConnection>>>,
@@ -34,7 +35,8 @@ pub(super) struct ReceivedMessages {
 }
 
 impl SocketWire {
-    /// Creates a line. `read_ahead` contains the bytes after the request.
+    /// Takes over a connection after its upgrade. `read_ahead` contains the bytes after the
+    /// request.
     pub(super) fn new(connection: SocketConnection, read_ahead: Vec<u8>) -> io::Result<SocketWire> {
         let socket = connection.socket().try_clone()?;
         socket.set_write_timeout(Some(WRITE_TIMEOUT))?;
@@ -50,7 +52,7 @@ impl SocketWire {
         self.web_socket.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sends messages. The reader reports an error.
+    /// Sends messages. An error is not returned here: the reader gets it too.
     pub(super) fn send(&self, messages: impl IntoIterator<Item = Message>) {
         if let Some(web_socket) = self.lock().as_mut() {
             let _ = messages.into_iter().try_for_each(|message| web_socket.send(message));
@@ -66,6 +68,7 @@ impl SocketWire {
         }
     }
 
+    /// Sends a close frame with this code.
     pub(super) fn close(&self, code: u16) {
         if let Some(web_socket) = self.lock().as_mut() {
             let frame = CloseFrame { code: CloseCode::from(code), reason: "".into() };
@@ -88,6 +91,7 @@ impl SocketWire {
         let _ = self.socket.peek(&mut [0]);
     }
 
+    /// Reads all messages that have arrived, without waiting for more.
     pub(super) fn receive(&self) -> ReceivedMessages {
         let mut received = ReceivedMessages { messages: Vec::new(), end: None };
         let mut guard = self.lock();
@@ -130,7 +134,7 @@ pub(super) fn accept_upgrade(request: &HttpRequest) -> Option<String> {
     ))
 }
 
-/// Splits a text into the frames of the shape.
+/// Returns the frames by which a text is sent in this shape.
 pub(super) fn shaped(text: String, shape: EnvelopeShape) -> Vec<Message> {
     match shape {
         EnvelopeShape::Whole => vec![Message::text(text)],

@@ -1,4 +1,4 @@
-//! Keeps the state of the Socket Mode sockets, their queue of frames, and the clients' violations.
+//! Keeps the state of all Socket Mode sockets, their queue of frames, and the clients' violations.
 //! One thread here writes events, pings and `disconnect`; `socket_session.rs` sends `hello` and
 //! reads.
 
@@ -14,7 +14,7 @@ use super::server::{SlackServerShared, SlackServerState};
 use super::socket_wire::{SocketWire, shaped};
 use super::workspace::AppEvent;
 
-/// The start of a socket.
+/// The server's behaviour at the start of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Greeting {
     Hello,
@@ -28,7 +28,7 @@ pub enum Greeting {
     Status(u16),
 }
 
-/// The end of a socket.
+/// The way in which the server breaks a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
     Reset,
@@ -40,6 +40,7 @@ pub enum Cut {
     HalfOpen,
 }
 
+/// The state of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SocketState {
     /// Connected, before `hello`.
@@ -78,9 +79,10 @@ impl SlackSocket {
     }
 }
 
+/// A socket, with the data that the server needs to serve it.
 pub(super) struct SocketEntry {
     pub(super) socket: SlackSocket,
-    /// The line, or `None` after its end.
+    /// The connection, or `None` after its end.
     pub(super) line: Option<Arc<SocketWire>>,
     pub(super) cut: Option<Cut>,
     pub(super) next_ping: Instant,
@@ -90,6 +92,7 @@ pub(super) struct SocketEntry {
     pub(super) close_at: Option<Instant>,
 }
 
+/// All sockets and their queue, and the behaviour that tests have requested.
 #[derive(Default)]
 pub(super) struct Sockets {
     pub(super) deliveries: Deliveries,
@@ -101,16 +104,17 @@ pub(super) struct Sockets {
 }
 
 impl Sockets {
+    /// Returns every socket so far, in order.
     pub(super) fn all(&self) -> Vec<SlackSocket> {
         self.entries.values().map(|entry| entry.socket.clone()).collect()
     }
 
-    /// Counts the sockets like Slack.
+    /// Returns the number of sockets that Slack counts as open.
     pub(super) fn count_open(&self) -> usize {
         self.entries.values().filter(|entry| entry.socket.is_open()).count()
     }
 
-    /// Queues frames for every socket after `hello`.
+    /// Queues frames for every socket that has got its `hello`. Returns their number.
     pub(super) fn broadcast(&mut self, messages: &[Message]) -> usize {
         let is_heard = |entry: &&SocketEntry| entry.socket.state == SocketState::Open;
         let ids: Vec<u64> =
@@ -121,7 +125,7 @@ impl Sockets {
         ids.len()
     }
 
-    /// Sends `disconnect` to every open socket that did not get it yet.
+    /// Queues `disconnect` for every open socket that did not get it yet. Returns their number.
     pub(super) fn tell(&mut self, reason: &str, close_at: Instant) -> usize {
         let mut count = 0;
         for entry in self.entries.values_mut() {
@@ -136,8 +140,8 @@ impl Sockets {
         count
     }
 
-    /// Marks the open sockets as cut. The caller cuts their connections, because it then holds no
-    /// lock.
+    /// Marks the open sockets as cut and returns their connections. The caller cuts these, because
+    /// it then holds no lock.
     pub(super) fn cut(&mut self, cut: Cut) -> Vec<Arc<SocketWire>> {
         let mut lines = Vec::new();
         for entry in self.entries.values_mut() {
@@ -175,7 +179,7 @@ enum WriterTask {
     Close(Arc<SocketWire>),
 }
 
-/// The thread that writes to all sockets, until the server stops.
+/// Writes to all sockets until the server stops. It runs in its own thread.
 pub(super) fn write_to_sockets(shared: &SlackServerShared) {
     let mut state = shared.lock();
     while !state.is_stopped() {

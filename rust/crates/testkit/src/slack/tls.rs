@@ -1,4 +1,4 @@
-//! A certificate authority that lives as long as one test, and a stream with or without TLS. Ring
+//! Creates a certificate authority for one server, and wraps a connection with or without TLS. Ring
 //! is named as the provider everywhere: with two in one program rustls would refuse to choose.
 
 use std::io::{self, Read, Write};
@@ -9,6 +9,7 @@ use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, 
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
+/// A certificate authority, and a server's configuration with a certificate of it.
 pub(super) struct LoopbackAuthority {
     /// The certificate that a client must trust.
     pub(super) pem: String,
@@ -63,6 +64,7 @@ impl SocketConnection {
         Ok(SocketConnection::Tls(Box::new(StreamOwned::new(session, socket))))
     }
 
+    /// Returns the TCP socket of the connection.
     pub(super) fn socket(&self) -> &TcpStream {
         match self {
             SocketConnection::Plain(socket) => socket,

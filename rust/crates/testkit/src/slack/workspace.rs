@@ -1,6 +1,6 @@
 //! Stores the state of the loopback Slack: direct messages and their content, the rate limit's
-//! buckets, socket tickets, and events to send. The rules of each method are in `methods.rs` and
-//! the modules beside it.
+//! buckets, socket tickets, and events to send. The rules of the methods are in `methods.rs`,
+//! `chat.rs` and `history.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -45,6 +45,7 @@ pub struct SlackThread {
     pub replies: Vec<SlackMessage>,
 }
 
+/// The state of a workspace with one app.
 pub(super) struct SlackWorkspace {
     pub(super) setup: SlackSetup,
     /// The users by the id of their direct message.
@@ -98,10 +99,12 @@ impl SlackWorkspace {
         }
     }
 
+    /// Returns whether this direct message was opened.
     pub(super) fn has_channel(&self, channel: &str) -> bool {
         self.channels.contains_key(channel)
     }
 
+    /// Returns the user of this direct message.
     pub(super) fn other_end(&self, channel: &str) -> Option<&str> {
         self.channels.get(channel).map(String::as_str)
     }
@@ -132,6 +135,7 @@ impl SlackWorkspace {
         self.messages.iter_mut().find(|message| message.channel == channel && message.ts == ts)
     }
 
+    /// Queues an event for the app.
     pub(super) fn raise(&mut self, event: Value) {
         self.raised.push(AppEvent::Event(event));
     }
@@ -150,16 +154,18 @@ impl SlackWorkspace {
         Some(self.messages.remove(index))
     }
 
-    /// Returns the messages, oldest first.
+    /// Returns the messages of a channel, replies too, oldest first.
     pub(super) fn messages(&self, channel: &str) -> Vec<&SlackMessage> {
         self.messages.iter().filter(|message| message.channel == channel).collect()
     }
 
+    /// Returns the replies to a message, oldest first.
     pub(super) fn replies(&self, parent: &SlackMessage) -> Vec<&SlackMessage> {
         let in_channel = self.messages.iter().filter(|message| message.channel == parent.channel);
         in_channel.filter(|message| message.thread_ts.as_ref() == Some(&parent.ts)).collect()
     }
 
+    /// Returns every message that is no reply, with its replies, in order.
     pub(super) fn threads(&self) -> Vec<SlackThread> {
         let parents = self.messages.iter().filter(|message| message.thread_ts.is_none());
         let thread = |parent: &SlackMessage| SlackThread {
@@ -169,7 +175,8 @@ impl SlackWorkspace {
         parents.map(thread).collect()
     }
 
-    /// Takes one post out of the channel's bucket. Returns the seconds to wait if it is empty.
+    /// Takes one post out of the channel's bucket. Returns the number of seconds to wait if it is
+    /// empty.
     pub(super) fn take_from_bucket(&mut self, channel: &str, now: Instant) -> Result<(), u64> {
         let Some(burst) = self.setup.burst else { return Ok(()) };
         let burst = f64::from(burst.max(1));
@@ -260,11 +267,13 @@ pub(super) enum Metadata {
     Hidden,
 }
 
+/// Formats microseconds since 1970 as a timestamp of Slack.
 pub(super) fn format_ts(micros: u64) -> String {
     format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000)
 }
 
-/// Parses microseconds since 1970; whole seconds are allowed, as in `oldest=0`.
+/// Parses a timestamp of Slack into microseconds since 1970. Whole seconds are allowed, as in
+/// `oldest=0`.
 pub(super) fn parse_ts(ts: &str) -> Option<u64> {
     let (seconds, fraction) = ts.split_once('.').unwrap_or((ts, ""));
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());

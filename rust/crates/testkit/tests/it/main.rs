@@ -1,4 +1,5 @@
-//! The loopback APIs from outside: raw HTTP over one socket, Slack's own SDK, and the real Codex.
+//! Tests the testkit's loopback APIs from outside: with raw sockets, with Slack's own SDK, and with
+//! the real Codex.
 
 // Its commands are for a Unix shell.
 #[cfg(unix)]

@@ -1,4 +1,5 @@
-//! The effect of each fault on a client, and what Slack has executed by then.
+//! Tests the effect of each deliberate fault on a client of the loopback Slack, and whether the
+//! call was executed. Also tests the port while it is down.
 
 use std::io::{self, ErrorKind};
 use std::net::TcpStream;

@@ -1,4 +1,5 @@
-//! The loopback Slack satisfies Slack's own SDK for Node, with and without TLS.
+//! Tests that Slack's own SDK for Node works with the loopback Slack: its Web API client with and
+//! without TLS, and its Socket Mode client.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -1,4 +1,5 @@
-//! Socket Mode of the loopback Slack, frame by frame.
+//! Tests Socket Mode of the loopback Slack, frame by frame: events, acks, retries, refreshes,
+//! broken sockets and violations.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;

@@ -1,4 +1,5 @@
-//! The loopback Slack over TLS: clients trust it only through its own authority.
+//! Tests the loopback Slack over TLS: a client that trusts its authority is served, another one
+//! refuses the connection.
 
 use std::net::{Ipv4Addr, TcpStream};
 use std::sync::Arc;

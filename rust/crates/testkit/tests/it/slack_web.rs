@@ -1,4 +1,4 @@
-//! The calls that the loopback Slack accepts, warns of and refuses.
+//! Tests which calls of the Web API the loopback Slack accepts, accepts with a warning, or refuses.
 
 use std::time::Duration;
 

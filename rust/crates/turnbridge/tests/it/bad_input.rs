@@ -1,4 +1,5 @@
-//! Bad input is normal input: exit 0, no output, no broken file, one line in the log.
+//! Tests hooks with input that is no event, damaged, of wrong types or huge: they exit with 0,
+//! print nothing and damage no file. A problem is at most one line in the log.
 
 use serde_json::{Value, json};
 

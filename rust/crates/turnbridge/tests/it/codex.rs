@@ -1,4 +1,5 @@
-//! `turnbridge codex`: its output from Codex's own files.
+//! Tests `turnbridge codex` and Codex's hooks: the state of a thread as Codex's own files, its lock
+//! and its hooks show it.
 
 use std::fs;
 use std::io::Write;

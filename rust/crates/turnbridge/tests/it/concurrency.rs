@@ -1,4 +1,5 @@
-//! Two hundred parallel hooks: no file is torn, no event is lost, the newest event wins.
+//! Tests two hundred parallel hooks: no file is torn, no event is lost, and the newest event
+//! decides. Also tests a clock that was set back.
 
 use std::io::Write;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! Reading and changing `config.toml`.
+//! Tests commands that read and change `config.toml`: what they keep, what they refuse, and how
+//! they name a problem.
 
 use std::fs;
 use std::path::PathBuf;

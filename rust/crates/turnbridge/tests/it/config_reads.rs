@@ -1,5 +1,6 @@
-//! A hook reads `config.toml` at most once: its decisions use one text, and repeated reads would
-//! cost time in each call.
+//! Tests that a hook opens `config.toml` at most once: all its decisions use one text, and repeated
+//! reads would cost time in each call.
+
 #![cfg(target_os = "linux")]
 
 use std::fs;

@@ -1,4 +1,5 @@
-//! `turnbridge demo`: its sessions, its responses, and its complete removal.
+//! Tests `turnbridge demo`: its sessions, its answers to replies, and that it leaves no file, no
+//! process and no change behind.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

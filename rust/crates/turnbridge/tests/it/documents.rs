@@ -1,4 +1,6 @@
-//! The documents: their links have targets. Another test parses the commands in them.
+//! Tests the documents: links have targets, every document is reachable from the README, and the
+//! tests that docs/security.md names exist. The tests of `src/commands/documented.rs` parse the
+//! commands in them.
 
 use std::collections::BTreeMap;
 

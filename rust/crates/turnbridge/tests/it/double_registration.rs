@@ -1,4 +1,4 @@
-//! Plugin and settings.json both registered: every event counts once (X7).
+//! Tests hooks that both the plugin and settings.json register: every event counts once (X7).
 
 use serde_json::json;
 

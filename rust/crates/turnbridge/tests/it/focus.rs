@@ -1,5 +1,5 @@
-//! `turnbridge focus` with a real tmux: to the pane of a session, or to a new window that resumes
-//! it.
+//! Tests `turnbridge focus` with a real tmux: it switches to the pane of a session, opens a window
+//! that resumes it, or prints the command. Also tests the board's "Go to terminal".
 
 use std::fs;
 use std::path::Path;
@@ -132,7 +132,8 @@ fn kt_74_a_session_that_has_ended_is_resumed_in_a_new_window() {
     assert_eq!(two_windows.claude.calls(), [["-r", FIRST].map(str::to_owned).to_vec()]);
 }
 
-/// An agent finds its sessions in its own folder only, and a new tab has the variables of the terminal.
+/// An agent finds its sessions in its own folder only, and a new tab has the variables of the
+/// terminal.
 #[test]
 fn a_session_is_resumed_with_the_home_of_its_agent() {
     let Some(two_windows) = TwoWindows::new() else { return };

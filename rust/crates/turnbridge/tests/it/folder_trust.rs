@@ -1,5 +1,5 @@
-//! State folders that others can write to, or own: Turnbridge must not act on files that others
-//! could have put there.
+//! Tests folders and files that other users can write to, or own: Turnbridge must not act on files
+//! that others could have put there.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};

@@ -1,4 +1,5 @@
-//! The Stop gate: exit codes, texts and order, as Claude receives them.
+//! Tests the Stop gate as Claude calls it: its exit codes, its texts, and the order of the settings
+//! that decide.
 
 use std::fs;
 use std::path::PathBuf;

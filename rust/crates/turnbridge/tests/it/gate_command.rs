@@ -1,4 +1,5 @@
-//! `turnbridge gate`: explains why an agent was (not) asked to speak.
+//! Tests `turnbridge gate`, which switches the gate and explains why an agent was asked to speak,
+//! or not.
 
 use std::fs;
 

@@ -1,4 +1,5 @@
-//! Homes that are missing, read-only or full.
+//! Tests hooks whose home is missing or no folder, or whose state folder is full or read-only, and
+//! the folder of the logs.
 
 use serde_json::json;
 

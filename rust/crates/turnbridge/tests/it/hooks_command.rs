@@ -1,5 +1,5 @@
-//! `turnbridge hooks` and `turnbridge codex notify`: changes other programs' files and restores
-//! them.
+//! Tests `turnbridge hooks` and `turnbridge codex notify`, which change the settings of Claude Code
+//! and Codex and restore them.
 
 use std::fs;
 use std::path::PathBuf;

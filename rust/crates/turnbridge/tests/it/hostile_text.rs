@@ -1,5 +1,5 @@
-//! Texts of users, models, projects and other programs that control a terminal, in every possible
-//! place. None may reach stdout or stderr unescaped.
+//! Tests texts of users, models, projects and other programs that could control a terminal, in
+//! every field that may contain them. None may reach stdout or stderr unescaped.
 
 use std::fs;
 use std::io::{BufRead, BufReader};

@@ -1,5 +1,6 @@
-//! `turnbridge run-reply` and `turnbridge inbox`, with stub agents that record their calls. The
-//! stubs are shell scripts, so these tests are for unix.
+//! Tests `turnbridge run-reply` and `turnbridge inbox` with stub agents that record their calls.
+//! The stubs are shell scripts, so these tests run on unix only.
+
 #![cfg(unix)]
 
 use std::fs;
@@ -436,8 +437,9 @@ fn nothing_is_queued_for_a_codex_exec_or_after_an_interruption_and_the_reply_sta
         assert_eq!(inbox.runs(), Vec::<String>::new(), "{events:?}");
         let shown = &inbox.list()[0];
         assert_eq!((&shown["state"], &shown["result"]), (&json!("waiting"), &Value::Null));
-        // The terminal was closed, so no process holds the thread. A program that another test starts at
-        // this moment has the file open as well, and would keep a lock that is only closed.
+        // The terminal was closed, so no process holds the thread. A program that another test
+        // starts at this moment has the file open as well, and would keep a lock that is only
+        // closed.
         lock.unlock().unwrap();
         inbox.behave("exit 0\n");
         assert_eq!(inbox.result("r1")["outcome"], "done", "{events:?}");

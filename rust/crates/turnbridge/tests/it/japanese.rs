@@ -1,5 +1,6 @@
-//! Checks the style of every Japanese text: one word for one concept, the same colons, brackets and
-//! spaces. Texts that the requirements fix exactly are exempt.
+//! Tests the style of the Japanese texts of threads, setup, sign-in and board: one word for one
+//! concept, the same colons, brackets and spaces. Texts that the requirements fix exactly are
+//! exempt.
 
 use turnbridge_core::board::sign_in_texts::SignInText;
 use turnbridge_core::replies::thread_message::ThreadMessage;

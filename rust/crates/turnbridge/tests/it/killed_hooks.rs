@@ -1,5 +1,5 @@
-//! Hooks that are killed, or whose session's lock another process holds: the turn still makes one
-//! notice and one record, as soon as any process recovers it.
+//! Tests hooks that are killed, or whose session's lock another process holds: the turn still makes
+//! one notice and one record, as soon as any process recovers it.
 
 use std::fs;
 use std::process::Output;

@@ -1,4 +1,5 @@
-//! The executables from their callers' side: Claude's hooks, and users.
+//! Tests the executables as their callers use them: agents call hooks, users and programs run
+//! commands. Most tests call the hooks themselves; `tests/e2e` runs the real agents.
 
 mod bad_input;
 #[cfg(unix)]

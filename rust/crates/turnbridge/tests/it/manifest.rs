@@ -1,4 +1,4 @@
-//! The plugin's manifests agree with the code.
+//! Tests that the plugin's manifests, and docs/states.md, agree with the code.
 
 use std::collections::BTreeSet;
 

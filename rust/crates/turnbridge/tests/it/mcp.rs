@@ -1,4 +1,4 @@
-//! `turnbridge mcp` with requests like an agent's client.
+//! Tests `turnbridge mcp` with the requests of an agent's client.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};

@@ -1,6 +1,7 @@
-//! A hook opens no network socket, whatever its input and sinks: the test traces the system calls
-//! of every hook with payloads of real agents. The notifier, which a hook starts without waiting,
-//! may open one, and shows that the trace works.
+//! Tests that a hook opens no network socket: it traces the system calls of the hooks with the
+//! recorded payloads of real agents and with all sinks. The notifier, which a hook starts without
+//! waiting, may open one, and shows that the trace works.
+
 #![cfg(target_os = "linux")]
 
 use std::fs;

@@ -1,6 +1,7 @@
-//! `resume.live = "pane"`: a reply is typed into the terminal of an open Claude, and never into
-//! another program: neither the shell behind a suspended Claude nor an editor that it has opened.
-//! With a real tmux and a real shell; Claude is a script that calls the hooks and reads lines.
+//! Tests `resume.live = "pane"`: a reply is typed into the terminal of an open Claude, and never
+//! into another program, such as the shell behind a suspended Claude or an editor that it has
+//! opened. tmux and the shell are real; Claude is a script that calls the hooks and reads lines.
+
 #![cfg(unix)]
 
 use std::fs;
@@ -162,9 +163,9 @@ fn tmux_program() -> String {
     String::from_utf8(found.stdout).unwrap().trim().to_owned()
 }
 
-/// Draws an input line like Claude, reads prompts and calls its hooks for each. `edit` opens an
-/// editor, which reads its own line; behind `!` a shell gets the line, behind `menu` the next line
-/// selects an entry, and behind `agents` it begins another session.
+/// Returns a script that draws an input line like Claude, reads prompts and calls its hooks for
+/// each. `edit` opens an editor, which reads its own line; behind `!` a shell gets the line, behind
+/// `menu` the next line selects an entry, and behind `agents` it begins another session.
 fn agent(world: &World) -> String {
     let project = world.hermetic.project();
     let hook = |event: &str, more: Value| {

@@ -1,4 +1,5 @@
-//! `turnbridge pane`: the session in each pane, from reports of hooks, shells and hosts.
+//! Tests `turnbridge pane`: it shows the session in each pane, from the reports of hooks, shells
+//! and hosts.
 
 use std::fs;
 use std::io::Write;

@@ -1,5 +1,5 @@
-//! The installed folder of the plugin, with the real Claude Code, on every system. More tests are
-//! in `tests/e2e`, which needs tmux.
+//! Tests the installed folder of the plugin with the real Claude Code, on every system. `tests/e2e`
+//! has more such tests, but needs tmux.
 
 use std::fs;
 use std::path::Path;

@@ -1,6 +1,7 @@
-//! A project that sets variables for its agent by `env` in `.claude/settings.json` of Claude Code:
-//! they are in the environment of every hook and MCP server, but not in the one that the agent was
-//! started with.
+//! Tests projects that set variables for their agent by `env` in `.claude/settings.json` of Claude
+//! Code. Such variables are in the environment of every hook and MCP server, but not in the one
+//! that the agent was started with. They must redirect neither tokens nor Turnbridge's folders nor
+//! its programs.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! Old files are deleted in the background, and `sessions` does not read them.
+//! Tests that another process deletes old session files, so that no hook waits for it, and that
+//! `sessions` counts the stopped sessions.
 
 use std::fs;
 use std::path::PathBuf;

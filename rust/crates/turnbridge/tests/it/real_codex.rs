@@ -1,4 +1,5 @@
-//! `turnbridge codex` beside the real Codex, which runs against the loopback Responses API.
+//! Tests `turnbridge codex state` beside the real Codex, which runs against the loopback Responses
+//! API: whether a Codex has the thread open, until it ends or is killed.
 
 use std::fs;
 use std::process::Stdio;

@@ -1,3 +1,6 @@
+//! Tests that hooks accept every recorded payload without a log entry, and what they store of a
+//! turn and its session.
+
 use serde_json::{Value, json};
 
 use crate::support::world::{World, payload, recordings};

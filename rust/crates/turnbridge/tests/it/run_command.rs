@@ -1,4 +1,5 @@
-//! `turnbridge run`: an agent in this terminal, with the data by which Turnbridge recognises it.
+//! Tests `turnbridge run`, which starts an agent in this terminal with the data by which Turnbridge
+//! recognises it.
 
 use std::fs;
 use std::path::Path;

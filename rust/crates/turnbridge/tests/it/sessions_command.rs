@@ -1,4 +1,4 @@
-//! `turnbridge sessions`, for users and programs.
+//! Tests `turnbridge sessions`: the table for users, the JSON and the templates for programs.
 
 use serde_json::{Value, json};
 

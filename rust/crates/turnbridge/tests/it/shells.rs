@@ -1,6 +1,6 @@
-//! `turnbridge shell-init` in real shells, each in a real terminal: its reports of agents, its
-//! preservation of the user's setup, and its cost. A shell that is not installed is skipped with a
-//! message.
+//! Tests `turnbridge shell-init` in real shells, each in a real terminal: it reports agents, keeps
+//! the user's own hooks and prompt, and starts no process for an ordinary prompt. A shell that is
+//! not installed is skipped with a message.
 
 use std::fs;
 use std::path::PathBuf;

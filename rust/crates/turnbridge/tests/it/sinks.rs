@@ -1,4 +1,4 @@
-//! The data that tvine and Kawaii Terminal get.
+//! Tests the data that tvine and Kawaii Terminal get from hooks.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,5 @@
-//! `turnbridge speak`, with engines that only record and with one that really speaks.
+//! Tests `turnbridge speak` with engines that only record their calls, and with the real
+//! `espeak-ng`.
 
 use std::path::Path;
 use std::process::Output;

@@ -1,4 +1,5 @@
-//! `turnbridge uninstall`: reverts the set-up, byte for byte, and deletes state only with --purge.
+//! Tests `turnbridge uninstall`: it restores other programs' files byte for byte, and deletes state
+//! only with `--purge`. Also tests `turnbridge man`.
 
 use std::collections::BTreeMap;
 use std::fs;

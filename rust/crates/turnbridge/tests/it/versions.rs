@@ -1,5 +1,6 @@
-//! Executables of two versions on one state folder: an older one's files stay usable, a newer one's
-//! stay untouched with a message.
+//! Tests executables of two versions on one state folder: files of an older version are read and
+//! continued; files of a newer version stay unchanged, with a message. Also tests `--version
+//! --json`.
 
 use std::fs;
 use std::path::{Path, PathBuf};

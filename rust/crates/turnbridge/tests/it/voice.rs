@@ -1,4 +1,5 @@
-//! `turnbridge voice`, and its effect on `speak`.
+//! Tests `turnbridge voice`, and its effect on `speak`.
+
 // The engines of Linux; macOS looks for others.
 #![cfg(all(unix, not(target_os = "macos")))]
 

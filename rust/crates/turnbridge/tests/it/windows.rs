@@ -1,4 +1,5 @@
-//! The differences of Windows: paths and line ends, open files, consoles.
+//! Tests what differs on Windows: paths and line ends, files that other processes hold open,
+//! consoles.
 
 use std::fs::{self, OpenOptions};
 use std::io::Read;

@@ -1,5 +1,6 @@
-//! WSL from both sides. A stand-in replaces `wsl.exe`, folders of the test replace the
-//! distributions: the commands are the real ones.
+//! Tests `turnbridge wsl` and the options for WSL, from Windows and from inside a distribution. A
+//! stand-in replaces `wsl.exe`, and folders of the test replace the distributions; Turnbridge's
+//! commands are the real ones.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};

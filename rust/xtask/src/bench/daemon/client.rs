@@ -1,4 +1,5 @@
-//! The compared clients of Socket Mode: Turnbridge's, and Slack's own if they are installed.
+//! Starts the clients of Socket Mode that the bench compares: Turnbridge's daemon, and Slack's own
+//! for Node and Python if they are installed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -51,6 +52,7 @@ threading.Event().wait()
 /// PATH.
 const PYTHON_VARIABLE: &str = "TURNBRIDGE_BENCH_PYTHON";
 
+/// A client of Socket Mode that a bench can start.
 pub struct BenchClient {
     pub name: &'static str,
     pub is_ours: bool,
@@ -59,6 +61,7 @@ pub struct BenchClient {
     sdk: Option<PathBuf>,
 }
 
+/// Returns Turnbridge's daemon as a client.
 pub fn daemon(program: &Path) -> BenchClient {
     let program = program.to_owned();
     BenchClient { name: "turnbridge", is_ours: true, program, script: None, sdk: None }
@@ -85,10 +88,12 @@ pub fn python() -> Result<BenchClient> {
 }
 
 impl BenchClient {
+    /// Starts the client with a new loopback Slack.
     pub fn start(&self, setup: SlackSetup) -> Result<RunningClient> {
         self.start_with(SlackApi::start(setup), &[])
     }
 
+    /// Starts the client with this Slack and with more environment variables.
     pub fn start_with(&self, slack: SlackApi, more: &[(&str, PathBuf)]) -> Result<RunningClient> {
         let hermetic = Hermetic::new();
         let mut command = hermetic.command(&self.program);
@@ -119,6 +124,7 @@ fn said_file(hermetic: &Hermetic) -> PathBuf {
     hermetic.root().join("said")
 }
 
+/// Writes Turnbridge's `config.toml`, which only the user can read.
 pub fn configure(hermetic: &Hermetic, config: &str) -> Result<()> {
     use std::os::unix::fs::PermissionsExt;
     fs::create_dir_all(hermetic.config_dir())?;
@@ -127,7 +133,7 @@ pub fn configure(hermetic: &Hermetic, config: &str) -> Result<()> {
     Ok(fs::set_permissions(path, fs::Permissions::from_mode(0o600))?)
 }
 
-/// A running client with a Slack of its own. A drop kills it.
+/// A running client and its loopback Slack. A drop kills the client.
 pub struct RunningClient {
     pub slack: SlackApi,
     pub spawned: Instant,
@@ -136,7 +142,7 @@ pub struct RunningClient {
 }
 
 impl RunningClient {
-    /// Waits until a socket was opened after `since`. Returns the delay.
+    /// Waits until a socket was opened after `since`. Returns the delay in seconds.
     pub fn back(&self, since: Instant, timeout: Duration) -> Result<f64> {
         let deadline = Instant::now() + timeout;
         loop {
@@ -153,6 +159,7 @@ impl RunningClient {
         }
     }
 
+    /// Returns the client's resident memory in MB.
     pub fn memory(&self) -> Result<f64> {
         memory_of(self.child.id())
     }

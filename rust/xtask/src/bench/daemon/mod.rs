@@ -1,5 +1,6 @@
-//! The costs and reconnects of the daemon, beside Slack's own clients in the same run against the
-//! same loopback Slack; and a check that old rollouts cost nothing.
+//! Measures the daemon beside Slack's own clients, in the same run against the same loopback Slack:
+//! memory, acks and reconnects. The full run also checks that old rollouts do not slow the daemon
+//! down.
 
 pub mod client;
 mod rollouts;
@@ -13,6 +14,7 @@ use anyhow::Result;
 use client::BenchClient;
 use sockets::Figures;
 
+/// The extent of the bench.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum BenchExtent {
     /// Without the slow parts: half-open connections, cycles, old rollouts.
@@ -47,6 +49,7 @@ const ROWS: [BenchRow; 13] = [
     BenchRow { what: "50 cycles: breaches of the protocol", key: "breaches", goal: Some(0.0) },
 ];
 
+/// Runs the bench and returns its table.
 pub fn run(extent: BenchExtent) -> Result<String> {
     let program = super::executable("turnbridge")?;
     let old_files = match extent {

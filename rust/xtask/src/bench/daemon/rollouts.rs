@@ -1,6 +1,6 @@
-//! The daemon among ten thousand old rollouts: its start time, its memory, and the cost of one new
-//! line there, in a huge rollout, and in a small one alone. The places take turns, round after
-//! round.
+//! Measures the daemon with ten thousand old rollouts: the time of its start, its memory, and the
+//! delay of one new line. The delay is compared with that in a home with one small rollout, and in
+//! a home with one huge rollout. The homes take turns, round after round.
 
 use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
@@ -27,6 +27,7 @@ const READY: f64 = 0.5;
 const MEMORY: f64 = 12.0;
 const RATIO: f64 = 1.2;
 
+/// Runs the measurements and returns their table.
 pub fn run(program: &Path) -> Result<String> {
     let mut few = RolloutHome::new(program, 1 << 20)?;
     let mut large = RolloutHome::new(program, 300 << 20)?;

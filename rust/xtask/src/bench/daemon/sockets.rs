@@ -1,5 +1,6 @@
-//! The start, the acks and the reconnects of a client of Socket Mode. The loopback Slack measures
-//! the times, from its break of a connection to its hello on a new one.
+//! Measures the start, the memory, the acks and the reconnects of a client of Socket Mode. The
+//! loopback Slack records the times. A reconnect lasts from the break of a connection until the new
+//! one is connected.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,6 +22,7 @@ const TALKS: usize = 4;
 const CYCLES: usize = 50;
 const INTERVAL: Duration = Duration::from_millis(50);
 
+/// A measured value, and the worst one of several tries.
 pub struct Figure {
     pub value: f64,
     pub worst: Option<f64>,
@@ -29,6 +31,7 @@ pub struct Figure {
 /// A way to lose a connection.
 type Disconnector = fn(&SlackApi) -> usize;
 
+/// The measured values of a client, by the keys of the table's rows.
 pub type Figures = BTreeMap<&'static str, Figure>;
 
 fn one(value: f64) -> Figure {
@@ -106,7 +109,8 @@ fn ack_times(slack: &SlackApi) -> Vec<f64> {
     times
 }
 
-/// Measures the memory as with the real Slack: over TLS, with all root certificates of the system.
+/// Measures the memory at rest as with the real Slack: over TLS, with all root certificates of the
+/// system. Returns no figure if these are not at their usual place.
 pub fn tls_memory(client: &BenchClient) -> Result<Figures> {
     let folder = tempfile::tempdir()?;
     let slack = SlackApi::start_tls(setup());

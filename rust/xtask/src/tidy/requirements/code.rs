@@ -1,37 +1,38 @@
-//! The codes of requirements as texts spell them: `KT-35`, `SLV-T3`, `ASK-6a`, `X31`, and in names of functions
-//! `kt_35`, `slv_t3`, `ask_6a`, `x31`. Ranges and lists name each: `KT-77..82`, `SLV-84 to 86`, `SLV-12, 30`,
-//! `kt_77_to_79`, `kt_44_56`.
+//! Finds and parses the codes of requirements in a text: `KT-35`, `SLV-T3`, `ASK-6a`, `X31`, and in
+//! function names `kt_35`, `slv_t3`, `ask_6a`, `x31`. A range or a list counts as all of its codes:
+//! `KT-77..82`, `SLV-84 to 86`, `SLV-12, 30`, `kt_77_to_79`, `kt_44_56`.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// What a code begins with. `X` has no hyphen.
+/// The prefixes of codes. `X` has no hyphen.
 const PREFIXES: [&str; 9] = ["CVI", "KT", "SLV", "TV", X, "ASK", "LIVE", "ATT", "FL"];
 const X: &str = "X";
 
-/// They begin like the code of a contradiction, and are processors.
+/// Names of processors, which look like codes with the prefix `X`.
 const PROCESSORS: [&str; 2] = ["x86", "x64"];
 
-/// More than this is no range, but two numbers.
+/// The longest range. Numbers further apart are two codes and no range.
 const LONGEST_RANGE: u16 = 100;
 
+/// The code of a requirement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RequirementCode {
     prefix: &'static str,
     number: Number,
 }
 
-/// What stands behind the prefix.
+/// The part of a code after its prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Number {
-    /// `T`: of an acceptance test.
+    /// Whether it begins with `T`: the code of an acceptance test.
     is_acceptance: bool,
     value: u16,
     letter: Option<char>,
 }
 
 impl RequirementCode {
-    /// Returns `None` if the text is anything else than one code, spelled with capitals.
+    /// Parses one code, spelled with capitals. Returns `None` for any other text.
     pub fn parse(text: &str) -> Option<RequirementCode> {
         let (prefix, rest) = capital_prefix(text)?;
         let number = Number::parse(rest, 'T')?;
@@ -51,7 +52,7 @@ impl Number {
         Some(Number { is_acceptance, value, letter })
     }
 
-    /// Every number behind `self` up to `last`; `last` alone if they are no range.
+    /// Returns the numbers after `self` up to `last`, or `last` alone if they form no range.
     fn up_to(self, last: Number) -> Vec<Number> {
         let is_alike =
             self.is_acceptance == last.is_acceptance && (self.letter, last.letter) == (None, None);
@@ -75,7 +76,7 @@ impl fmt::Display for RequirementCode {
     }
 }
 
-/// Every code that a text spells out or names by a range or a list.
+/// Returns every code in a text, with those that a range or a list includes.
 pub fn codes_in(text: &str) -> BTreeSet<RequirementCode> {
     let mut codes = BTreeSet::new();
     let mut rest = text;
@@ -98,12 +99,12 @@ fn is_of_a_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
-/// The word at the beginning, and what is behind it.
+/// Returns the word at the beginning, and the text after it.
 fn split_word(text: &str) -> (&str, &str) {
     text.split_at(text.find(|c| !is_of_a_word(c)).unwrap_or(text.len()))
 }
 
-/// The prefix at the beginning, and what is behind it and its hyphen.
+/// Returns the prefix at the beginning, and the text after it and its hyphen.
 fn capital_prefix(text: &str) -> Option<(&'static str, &str)> {
     PREFIXES.into_iter().find_map(|prefix| {
         let rest = text.strip_prefix(prefix)?;
@@ -112,7 +113,8 @@ fn capital_prefix(text: &str) -> Option<(&'static str, &str)> {
     })
 }
 
-/// The code with capitals at the beginning, which is the beginning of a word, and what is behind it.
+/// Returns the code in capitals at the beginning, and the text after it. The caller must pass the
+/// beginning of a word.
 fn capital_code(text: &str) -> Option<(RequirementCode, &str)> {
     let (prefix, rest) = capital_prefix(text)?;
     let (word, behind) = split_word(rest);
@@ -120,7 +122,7 @@ fn capital_code(text: &str) -> Option<(RequirementCode, &str)> {
     Some((RequirementCode { prefix, number }, behind))
 }
 
-/// Adds what follows a code in the same list or range, and returns the rest of the text.
+/// Adds the codes that follow a code in the same list or range. Returns the rest of the text.
 fn add_list<'a>(
     first: RequirementCode,
     behind: &'a str,
@@ -141,7 +143,8 @@ fn add_list<'a>(
     }
 }
 
-/// A number that shares the prefix of the code before it. A fraction is none.
+/// Returns a number with the prefix of the code before it, and the text after it. A fraction does
+/// not count.
 fn bare_number<'a>(prefix: &'static str, text: &'a str) -> Option<(RequirementCode, &'a str)> {
     let (word, behind) = split_word(text);
     let number = Number::parse(word, 'T')?;

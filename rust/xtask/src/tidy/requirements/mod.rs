@@ -1,5 +1,6 @@
-//! Compares the codes of requirements with docs/requirements.md: every code that a file uses has its row there,
-//! every test that a row names is there and carries the code, and what is planned has no test yet.
+//! Checks the codes of requirements against docs/requirements.md. Every code in a file has a row
+//! there, every test that a row names exists and contains the code, and no test contains a planned
+//! code.
 
 mod code;
 mod page;
@@ -17,23 +18,23 @@ use test_functions::test_functions;
 
 const PAGE: &str = "docs/requirements.md";
 
-/// Not ours, or made by tools, or recorded.
+/// Folders that are foreign, generated or recorded, and are skipped.
 const LEFT_OUT: [&str; 5] = [".git", "node_modules", "target", "testdata", "versions"];
 
-/// What `scripts/build` makes, which is no text.
+/// The folder of the executables that `scripts/build` creates.
 const EXECUTABLES: &str = "bin";
 
-/// They hold checksums.
+/// Files with checksums, which are skipped.
 const LOCKS: [&str; 2] = ["Cargo.lock", "package-lock.json"];
 
 /// A file of the repository.
 struct Source {
-    /// From the top of the repository, with slashes.
+    /// The path from the top of the repository, with slashes.
     path: String,
     text: String,
 }
 
-/// A test of a source, with the codes in its name, its comment and its body.
+/// A test function, with the codes in its name, its comments and its body.
 struct Carrier {
     path: String,
     name: String,
@@ -60,7 +61,7 @@ fn differences(page: &str, sources: &[Source]) -> Vec<String> {
     problems.chain(used).chain(unproven).collect()
 }
 
-/// The codes of a file that have no row, each where it stands.
+/// Returns a problem for each code of a file that has no row.
 fn without_row(source: &Source, listed: &BTreeSet<RequirementCode>) -> Vec<String> {
     let mut problems = Vec::new();
     for (index, line) in source.text.lines().enumerate() {
@@ -84,7 +85,7 @@ fn carriers(source: &Source) -> Vec<Carrier> {
     test_functions(&source.text).into_iter().map(carrier).collect()
 }
 
-/// What is wrong with the proof that a row gives.
+/// Returns the problems with the proof that a row names.
 fn unproven(row: &Row, carriers: &[Carrier]) -> Vec<String> {
     let (line, code) = (row.line, row.code);
     let mut problems = Vec::new();
@@ -115,7 +116,7 @@ fn unproven(row: &Row, carriers: &[Carrier]) -> Vec<String> {
     problems
 }
 
-/// Every text below a folder. `folder` counts from the top of the repository.
+/// Adds every text file below a folder, whose path begins at the top of the repository.
 fn add_sources(repository: &Path, folder: &str, sources: &mut Vec<Source>) -> Result<()> {
     let path = repository.join(folder);
     let entries =

@@ -1,10 +1,11 @@
-//! `docs/requirements.md` as rows: a code, what holds, and how it is proven.
+//! Parses `docs/requirements.md` into rows: a code, the requirement, and its proof.
 
 use super::code::RequirementCode;
 
 /// The first line of each table, and the line below it.
 const HEADS: [&str; 2] = ["| code | what holds | proof |", "| --- | --- | --- |"];
 
+/// A row of the page.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Row<'a> {
     pub line: usize,
@@ -12,16 +13,18 @@ pub struct Row<'a> {
     pub proof: RequirementProof<'a>,
 }
 
+/// The proof that a row names.
 #[derive(Debug, PartialEq, Eq)]
 pub enum RequirementProof<'a> {
-    /// Each as its path and the name of its function.
+    /// Tests, each as the path of its file and the name of its function.
     Tests(Vec<(&'a str, &'a str)>),
-    /// No test can show it: it follows from how things are made, or a person has seen it.
+    /// No test can prove it: it follows from the construction, or a person has seen it.
     Reason,
+    /// The requirement is planned, and no test may contain its code yet.
     Planned,
 }
 
-/// The rows of the page, and its lines of tables that are none, each with what is wrong.
+/// Returns the rows of the page, and a problem for each line of a table that is no valid row.
 pub fn rows(text: &str) -> (Vec<Row<'_>>, Vec<(usize, String)>) {
     let (mut rows, mut problems) = (Vec::new(), Vec::new());
     for (index, line) in text.lines().enumerate() {
@@ -70,7 +73,7 @@ fn proof(cell: &str) -> Option<RequirementProof<'_>> {
     cell.split(", ").map(test).collect::<Option<Vec<_>>>().map(RequirementProof::Tests)
 }
 
-/// The path and the function of `` `a/b.rs::name` ``.
+/// Returns the path and the function in `` `a/b.rs::name` ``.
 fn test(cell: &str) -> Option<(&str, &str)> {
     let (path, function) = cell.strip_prefix('`')?.strip_suffix('`')?.rsplit_once("::")?;
     let is_of_a_name = |c: char| c.is_ascii_alphanumeric() || c == '_';

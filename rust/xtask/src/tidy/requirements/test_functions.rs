@@ -1,16 +1,17 @@
-//! The tests of a Rust file, as text.
+//! Finds the test functions of a Rust file by its text.
 
 /// A function with `#[test]`.
 #[derive(Debug, PartialEq, Eq)]
 pub struct TestFunction<'a> {
     pub name: &'a str,
-    /// Where it begins. Lines count from 1.
+    /// The line in which it begins, counted from 1.
     pub line: usize,
-    /// Its comment, its attributes and its body.
+    /// Its comments, its attributes and its body.
     pub text: String,
 }
 
-/// Every test of a file that `rustfmt` has formatted: a body ends where a brace stands below its `fn`.
+/// Returns every test of a file. The file must be formatted by `rustfmt`: a body ends at a brace
+/// below its `fn`.
 pub fn test_functions(text: &str) -> Vec<TestFunction<'_>> {
     let lines: Vec<_> = text.lines().collect();
     let attributes = (0..lines.len()).filter(|index| lines[*index].trim() == "#[test]");

@@ -1,6 +1,6 @@
-//! The parts of a test that do not depend on the agent: a separate home, the two host applications,
-//! and Turnbridge's own output. The tests run one after another, because they measure times and a
-//! starting agent occupies a core.
+//! Sets up the parts of a test that do not depend on the agent: a separate home, the two host
+//! applications, and commands that read Turnbridge's output. Only one home exists at a time,
+//! because the tests measure times and a starting agent occupies a core.
 
 use std::fmt::Write;
 use std::fs;
@@ -16,6 +16,7 @@ use crate::support::hosts::{Kawaii, Tvine, pairs};
 use crate::support::terminal::state_of;
 use crate::support::timeouts::wait_for;
 
+/// A separate home with both host applications. Only one exists at a time.
 pub struct AgentHome {
     pub tvine: Tvine,
     pub kawaii: Kawaii,
@@ -24,6 +25,7 @@ pub struct AgentHome {
 }
 
 impl AgentHome {
+    /// Creates the home, after the end of another test's.
     #[track_caller]
     pub fn new(hermetic: Hermetic) -> AgentHome {
         static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -102,6 +104,7 @@ impl AgentHome {
         self.turnbridge(&["outbox", "--json"])["notices"].as_array().expect("notices").clone()
     }
 
+    /// Returns the routes from threads to sessions.
     #[track_caller]
     pub fn routes(&self) -> Vec<Value> {
         self.turnbridge(&["routes", "--json"])["routes"].as_array().expect("routes").clone()
@@ -132,6 +135,7 @@ impl AgentHome {
         });
     }
 
+    /// Returns all entries of the hooks' log.
     #[track_caller]
     pub fn hooks_log(&self) -> Vec<Value> {
         let on_macos = self.hermetic.home().join("Library/Logs/turnbridge");
@@ -182,6 +186,7 @@ impl AgentHome {
     }
 }
 
+/// The sessions that a query returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionSelection {
     Live,
@@ -194,6 +199,7 @@ pub fn repository() -> PathBuf {
     top.canonicalize().unwrap_or_else(|error| panic!("resolve `{}`: {error}", top.display()))
 }
 
+/// Returns the path of an executable in `bin/`.
 pub fn executable(name: &str) -> PathBuf {
     repository().join("bin").join(name)
 }

@@ -1,6 +1,6 @@
-//! A test with the real codex: a scripted model and optionally the plugin, installed from the
-//! marketplace's tree like by a user. Its hooks run untrusted, by the flag for that: only the
-//! terminal can grant trust.
+//! Runs the real codex in a test: with a scripted model and optionally with the plugin, installed
+//! from the marketplace's tree like by a user. Its hooks run untrusted, by the flag for that: only
+//! the terminal can grant trust.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -19,6 +19,7 @@ use crate::support::packages;
 /// current kind of sub-agents.
 pub const CODE_MODEL: [&str; 2] = ["--model", "gpt-6.1-sol"];
 
+/// A real codex with a scripted model, in its own home.
 pub struct CodexWorld {
     pub codex: Codex,
     pub api: ResponsesApi,
@@ -34,6 +35,7 @@ impl CodexWorld {
         CodexWorld { api: ResponsesApi::start(script), codex, agent_home, has_plugin: false }
     }
 
+    /// Creates a world with the plugin installed.
     #[track_caller]
     pub fn with_plugin(codex: Codex, script: impl Into<Script>) -> CodexWorld {
         CodexWorld::with_plugin_in(Hermetic::new(), codex, script)
@@ -97,6 +99,7 @@ impl CodexWorld {
         self.exec_with(&[prompt])
     }
 
+    /// Returns `codex exec` with these arguments; otherwise like [`CodexWorld::exec`].
     #[track_caller]
     pub fn exec_with(&self, arguments: &[&str]) -> Command {
         let mut command = self.codex();
@@ -134,7 +137,7 @@ impl CodexWorld {
     }
 }
 
-/// A world is a scene with codex in it.
+/// Gives tests the methods of the home.
 impl Deref for CodexWorld {
     type Target = AgentHome;
 
@@ -143,6 +146,7 @@ impl Deref for CodexWorld {
     }
 }
 
+/// Runs a command of Codex and returns its output.
 #[track_caller]
 pub fn run(command: &mut Command) -> Output {
     command.output().unwrap_or_else(|error| panic!("run codex: {error}"))

@@ -1,5 +1,5 @@
-//! Selects the tests that run: those with agents wherever the agents exist, slow ones only on
-//! request.
+//! Decides which tests run. Tests with agents or a browser run unless an environment variable
+//! switches them off; slow tests run only if one switches them on. A missing agent fails its tests.
 
 use std::process::Command;
 
@@ -84,7 +84,7 @@ pub fn slow<A: PinnedAgent>() -> Option<A> {
     fast()
 }
 
-/// Returns a browser, for tests that need no agent.
+/// Returns a browser, for tests that need no agent, or `None` if the caller must skip its test.
 #[track_caller]
 pub fn browser() -> Option<Browser> {
     if is_set(NO_BROWSER) {

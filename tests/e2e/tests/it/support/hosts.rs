@@ -1,5 +1,5 @@
-//! The two host applications as a hook sees them: tvine, which names a folder and listens on a
-//! socket, and Kawaii Terminal, which names a file.
+//! Simulates the two host applications as a hook sees them: tvine, which names a folder and listens
+//! on a socket, and Kawaii Terminal, which names a file.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -16,6 +16,7 @@ pub const TVINE_SESSION: &str = "tvine-session-1";
 pub const PANE: &str = "pane-7";
 pub const INSTANCE: &str = "instance-3";
 
+/// A simulated tvine, which records the messages on its socket.
 pub struct Tvine {
     project_dir: PathBuf,
     socket: PathBuf,
@@ -52,6 +53,7 @@ impl Tvine {
         self.messages.lock().expect("the listener's messages").clone()
     }
 
+    /// Returns the content of the session's status file.
     #[track_caller]
     pub fn status(&self) -> Value {
         read_json(&self.project_dir.join("sessions").join(TVINE_SESSION).join("status.json"))
@@ -82,6 +84,7 @@ fn collect_lines(listener: &UnixListener, messages: &Mutex<Vec<Value>>, stopped:
     }
 }
 
+/// A simulated Kawaii Terminal, which reads the lines of its file.
 pub struct Kawaii {
     path: PathBuf,
 }

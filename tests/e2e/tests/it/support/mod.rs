@@ -1,5 +1,5 @@
-//! The support of several tests: agents, their worlds and terminals, packages, and the gaps of old
-//! agents.
+//! Helpers of several test files: agents in their homes and terminals, the host applications,
+//! packages, timeouts, and the rules by which tests are skipped.
 
 pub mod agent_home;
 pub mod codex_world;

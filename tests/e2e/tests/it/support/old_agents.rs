@@ -1,5 +1,5 @@
-//! The features that a test needs and an older agent lacks. With the oldest supported agent
-//! (`TURNBRIDGE_TEST_CLAUDE=oldest`) these tests are skipped with the reason.
+//! Lists the tests that an older agent cannot pass, because it lacks a feature. With such an agent
+//! (`TURNBRIDGE_TEST_CLAUDE=oldest`) they are skipped, with the reason.
 
 type Version = [u32; 3];
 

@@ -1,6 +1,6 @@
-//! The shipped plugin: the marketplace's tree, and an unpacked release archive. Both are made of
-//! the executables in `bin/`; `TURNBRIDGE_TEST_ARCHIVE` names an archive of cargo-dist to test
-//! instead.
+//! Builds the packages that are shipped: the marketplace's tree, and an unpacked release archive.
+//! Both are made of the executables in `bin/`; `TURNBRIDGE_TEST_ARCHIVE` names an archive of
+//! cargo-dist to test instead.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,6 +10,7 @@ use testkit::Hermetic;
 
 use crate::support::agent_home::{executable, repository, stdout_of};
 
+/// The names of the executables.
 pub const NAMES: [&str; 4] =
     ["turnbridge", "turnbridge-notify", "turnbridge-status", "turnbridge-stop-gate"];
 
@@ -27,7 +28,7 @@ pub fn tree(folder: &Path) -> PathBuf {
     tree
 }
 
-/// Creates the same with the executables of another machine only.
+/// Creates such a tree with the executables of another machine only.
 #[track_caller]
 pub fn tree_of_another_machine(folder: &Path) -> PathBuf {
     let tree = tree(folder);
@@ -47,6 +48,7 @@ pub fn executables_in(tree: &Path) -> PathBuf {
     }
 }
 
+/// Returns a call of `scripts/package-plugin` that writes to `tree`.
 pub fn package_plugin(tree: &Path) -> Command {
     let mut command = Command::new(repository().join("scripts/package-plugin"));
     command.arg("--out").arg(tree);
@@ -117,6 +119,7 @@ pub fn has(programs: &[&str]) -> bool {
     missing.is_empty()
 }
 
+/// Runs a command, which must succeed, and returns its output.
 #[track_caller]
 pub fn run(command: &mut Command) -> String {
     stdout_of(&command.output().unwrap_or_else(|error| panic!("run {command:?}: {error}")))

@@ -1,4 +1,5 @@
-//! The interactive claude in a tmux pane, controlled by keys, observed through Turnbridge's output.
+//! Runs the interactive claude in a tmux pane: tests control it by keys, and observe it by
+//! Turnbridge's output and the screen.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -12,6 +13,7 @@ use crate::support::world::{ApiWorld, SessionSelection};
 /// Claude ignores keys for a moment after a dialog has appeared, to prevent accidental answers.
 const DIALOG_GUARD: Duration = Duration::from_millis(1_500);
 
+/// An interactive claude in a tmux pane.
 pub struct AgentTerminal<'world> {
     pub world: &'world ApiWorld,
     pub tmux: Tmux,
@@ -24,6 +26,7 @@ impl<'world> AgentTerminal<'world> {
         AgentTerminal::start_command(world, &world.claude())
     }
 
+    /// Starts this command of claude and waits until it accepts input.
     #[track_caller]
     pub fn start_command(world: &'world ApiWorld, command: &Command) -> AgentTerminal<'world> {
         world.claude.accept_first_start(&world.hermetic, &world.hermetic.project());
@@ -50,6 +53,7 @@ impl<'world> AgentTerminal<'world> {
         self.tmux.send_key("Enter");
     }
 
+    /// Types a text without Enter, and waits until the input line contains it.
     #[track_caller]
     pub fn type_in(&self, prompt: &str) {
         self.tmux.send_text(prompt);
@@ -63,6 +67,7 @@ impl<'world> AgentTerminal<'world> {
         self.wait_for_input("");
     }
 
+    /// Waits until the input line contains exactly this text.
     #[track_caller]
     pub fn wait_for_input(&self, wanted: &str) {
         self.tmux.wait_for_screen(TIMEOUT, &format!("`{wanted}` in the input line"), |screen| {

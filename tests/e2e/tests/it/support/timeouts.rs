@@ -1,4 +1,5 @@
-//! Waits for another process, and reports the last error after the timeout.
+//! Polls until another process has had its effect, and panics with the last error after the
+//! timeout.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -8,7 +9,8 @@ pub const TIMEOUT: Duration = Duration::from_secs(30);
 
 const POLL: Duration = Duration::from_millis(10);
 
-/// Like `testkit::wait_until`, for probes that return a description of the current state as error.
+/// Polls until `probe` returns a value, and returns it. An error of `probe` describes the current
+/// state; after the timeout it panics with the last one.
 #[track_caller]
 pub fn wait_for<T>(what: &str, mut probe: impl FnMut() -> Result<T, String>) -> T {
     let deadline = Instant::now() + TIMEOUT;

@@ -1,4 +1,4 @@
-//! A test with the real claude: a scripted model, and this repository as the plugin.
+//! Runs the real claude in a test, with a scripted model and with this repository as the plugin.
 
 use std::ops::Deref;
 use std::process::Command;
@@ -8,6 +8,7 @@ use testkit::{Claude, Hermetic, MessagesApi, Script};
 use crate::support::agent_home::AgentHome;
 pub use crate::support::agent_home::{SessionSelection, executable, repository, stdout_of};
 
+/// A real claude with a scripted model, in its own home.
 pub struct ApiWorld {
     pub claude: Claude,
     pub api: MessagesApi,
@@ -37,6 +38,7 @@ impl ApiWorld {
         command
     }
 
+    /// Returns Claude without the plugin, as started by both host applications.
     pub fn claude_without_plugin(&self) -> Command {
         let mut command = self.claude.command(&self.hermetic, &self.api);
         self.tvine.set_variables(&mut command);
@@ -45,7 +47,7 @@ impl ApiWorld {
     }
 }
 
-/// A world is a scene with claude in it.
+/// Gives tests the methods of the home.
 impl Deref for ApiWorld {
     type Target = AgentHome;
 

@@ -1,3 +1,3 @@
-//! Helpers of the testkit's integration tests: the client of the loopback Slack's Web API.
+//! Helpers of several test files: the client of the loopback Slack's Web API.
 
 pub mod slack_client;

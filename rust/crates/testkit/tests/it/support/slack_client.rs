@@ -1,4 +1,5 @@
-//! A client of the loopback Slack that gives tests direct access to the bytes.
+//! Sends raw HTTP requests to the loopback Slack's Web API, so that tests control every byte, and
+//! parses the responses.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -36,6 +37,7 @@ pub struct SlackClient<S = TcpStream> {
 }
 
 impl SlackClient {
+    /// Connects to a server without TLS.
     pub fn connect(api: &SlackApi) -> io::Result<SlackClient> {
         let socket = TcpStream::connect(address(api))?;
         socket.set_read_timeout(Some(Duration::from_secs(20)))?;
@@ -48,10 +50,12 @@ impl SlackClient {
 }
 
 impl<S: Read + Write> SlackClient<S> {
+    /// Uses an existing stream, for example one with TLS.
     pub fn over(stream: S) -> SlackClient<S> {
         SlackClient { reader: BufReader::new(stream) }
     }
 
+    /// Sends a request and reads its response.
     pub fn ask(&mut self, request: &SlackRequest) -> io::Result<SlackResponse> {
         self.reader.get_mut().write_all(request.to_bytes().as_bytes())?;
         self.reader.get_mut().flush()?;
@@ -95,6 +99,7 @@ pub struct SlackRequest {
 }
 
 impl SlackRequest {
+    /// Returns a POST request with JSON and the bot's token.
     pub fn json(method: &str, arguments: &Value) -> SlackRequest {
         SlackRequest {
             http_method: "POST",
@@ -105,12 +110,14 @@ impl SlackRequest {
         }
     }
 
+    /// Returns a POST request with a form and the bot's token.
     pub fn form(method: &str, arguments: &[(&str, &str)]) -> SlackRequest {
         let content_type = Some(FORM.to_owned());
         let body = encode_form(arguments);
         SlackRequest { content_type, body, ..SlackRequest::json(method, &Value::Null) }
     }
 
+    /// Returns a GET request with the bot's token.
     pub fn get(method: &str, arguments: &[(&str, &str)]) -> SlackRequest {
         SlackRequest {
             http_method: "GET",
@@ -139,6 +146,7 @@ impl SlackRequest {
         SlackClient::connect(api).and_then(|mut client| client.ask(self)).unwrap()
     }
 
+    /// Sends over a new connection, and returns the JSON of the response.
     #[track_caller]
     pub fn answer(&self, api: &SlackApi) -> Value {
         self.send(api).json()
@@ -164,6 +172,7 @@ impl SlackRequest {
     }
 }
 
+/// Returns the server's host and port.
 pub fn address(api: &SlackApi) -> String {
     let url = api.base_url();
     let (_, rest) = url.split_once("://").unwrap();

@@ -1,4 +1,5 @@
-//! The board: refused requests, its content, and replies that run with and without Slack.
+//! Tests the board's server: its address and port, its headers, the events and the data of its
+//! pages, and its settings. The submodules test refused requests, replies and the sign-in.
 
 #[cfg(target_os = "linux")]
 mod process_list;

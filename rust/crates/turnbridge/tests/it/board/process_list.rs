@@ -1,9 +1,10 @@
-//! Polls the arguments of all processes, as any user can.
+//! Collects the arguments of all processes of the machine, as any user can read them.
 
 use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// A thread that polls the arguments of all processes.
 pub struct Watcher {
     is_over: Arc<AtomicBool>,
     thread: std::thread::JoinHandle<Vec<Vec<u8>>>,
@@ -25,6 +26,7 @@ impl Watcher {
         Watcher { is_over, thread }
     }
 
+    /// Ends the thread and returns all arguments that it has seen.
     pub fn seen(self) -> Vec<Vec<u8>> {
         self.is_over.store(true, Ordering::SeqCst);
         self.thread.join().unwrap()

@@ -1,4 +1,5 @@
-//! Unauthorised clients get no data, and cannot block others for long.
+//! Tests that clients without the token, or of another origin, get no data, and that slow or many
+//! clients do not keep others out.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;

@@ -1,5 +1,5 @@
-//! X36: without Slack the board is the channel. With both, a receipt goes to the reply's source and
-//! a turn goes to both.
+//! Tests replies on the board (X36). Without Slack a reply becomes the session's next prompt. With
+//! Slack, a receipt appears only where the reply came from, and a turn appears on both.
 
 use serde_json::{Value, json};
 use testkit::{SlackApi, SlackSetup, wait_until};

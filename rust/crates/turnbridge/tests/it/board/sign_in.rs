@@ -1,5 +1,5 @@
-//! A browser signs in by a page that only its user can read, or by a typed code. No secret is in
-//! the arguments of a program, which all users of the machine can read.
+//! Tests how a browser signs in to the board: by a page that only its user can read, or by a typed
+//! code. No secret is in the arguments of a program, which all users of the machine can read.
 
 use std::fs;
 use std::io::Read;
@@ -19,7 +19,8 @@ const DOES_NOTHING: &str = "exit 0";
 /// An opener that fails, as on a machine without one.
 const FAILS: &str = "exit 3";
 
-/// Installs a program that opens addresses, which records its arguments.
+/// Installs a stand-in for the program that opens addresses. It records its arguments and runs
+/// `script`.
 pub fn be_opener(site: &BoardSite, script: &str) {
     for name in ["xdg-open", "wslview", "open"] {
         let path = site.world.hermetic.root().join("bin").join(name);
@@ -35,6 +36,7 @@ pub fn opened(site: &BoardSite) -> Vec<String> {
     seen.lines().map(str::to_owned).collect()
 }
 
+/// Starts `turnbridge board` with that program on its PATH.
 pub fn start(site: &BoardSite, arguments: &[&str], variables: &[(&str, &str)]) -> Child {
     let mut command = site.world.command("turnbridge");
     let bin = site.world.hermetic.root().join("bin");
@@ -44,7 +46,7 @@ pub fn start(site: &BoardSite, arguments: &[&str], variables: &[(&str, &str)]) -
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// Reads its standard error until it contains a code. Returns both.
+/// Reads the command's standard error until it contains a code. Returns the text and the code.
 pub fn wait_for_code(child: &mut Child) -> (String, String) {
     let mut errors = child.stderr.take().unwrap();
     let mut text = Vec::new();
@@ -71,10 +73,12 @@ fn enter(site: &BoardSite, order: &serde_json::Value) -> SiteResponse {
     site.request("POST", "/enter", &headers, &order.to_string())
 }
 
+/// Returns the path of the page that signs a browser in.
 pub fn page(site: &BoardSite) -> PathBuf {
     site.world.hermetic.state_dir().join("board-open.html")
 }
 
+/// Returns the ticket in the content of that page.
 pub fn ticket_of(page: &str) -> String {
     let (_, rest) = page.split_once("#ticket=").expect(page);
     rest.chars().take_while(char::is_ascii_hexdigit).collect()

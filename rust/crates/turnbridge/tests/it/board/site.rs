@@ -1,4 +1,5 @@
-//! A daemon with its board, and a client that sends right and wrong requests.
+//! Helpers of the board's tests: they start a daemon with its board, and send valid and invalid
+//! requests to it.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -17,6 +18,7 @@ pub const TIMEOUT: Duration = Duration::from_secs(30);
 pub const SESSION: &str = "825c8529-ee09-4cb8-8902-dd785b12ca0a";
 pub const WITHOUT_SLACK: &str = "language = \"en\"\n[gate]\nenabled = false\n";
 
+/// A world with a daemon and its board. A drop stops the daemon.
 pub struct BoardSite {
     pub world: World,
     daemon: Option<Child>,
@@ -24,6 +26,7 @@ pub struct BoardSite {
     pub token: String,
 }
 
+/// A response of the board.
 pub struct SiteResponse {
     pub status: u16,
     pub head: String,
@@ -31,6 +34,7 @@ pub struct SiteResponse {
 }
 
 impl SiteResponse {
+    /// Returns the JSON of a successful response.
     #[track_caller]
     pub fn json(&self) -> Value {
         assert_eq!(self.status / 100, 2, "{}\n{}", self.head, self.body);
@@ -39,11 +43,13 @@ impl SiteResponse {
 }
 
 impl BoardSite {
+    /// Starts a daemon without Slack.
     #[track_caller]
     pub fn start() -> BoardSite {
         BoardSite::with(World::new(), WITHOUT_SLACK)
     }
 
+    /// Starts a daemon with this config and with a stand-in for `claude`.
     #[track_caller]
     pub fn with(world: World, config: &str) -> BoardSite {
         world.configure(config);
@@ -54,7 +60,7 @@ impl BoardSite {
         site
     }
 
-    /// Uses a daemon that another test part starts and ends, by its address.
+    /// Returns a client of a running daemon, by its board's address. The caller ends that daemon.
     #[track_caller]
     pub fn at(world: World, url: &str) -> BoardSite {
         let address = url.trim().strip_prefix("http://127.0.0.1:").expect(url);
@@ -84,6 +90,7 @@ impl BoardSite {
         Some(board)
     }
 
+    /// Stops the daemon, which must succeed.
     #[track_caller]
     pub fn stop_daemon(&mut self) {
         self.world.turnbridge(&["daemon", "stop"]);
@@ -107,12 +114,14 @@ impl BoardSite {
         self.world.hermetic.root().join("calls")
     }
 
+    /// Returns the calls of the stand-in for `claude` so far.
     pub fn calls(&self) -> Vec<String> {
         let text = fs::read_to_string(self.calls_file()).unwrap_or_default();
         let whole = text.rsplit_once('\u{1e}').map_or("", |(whole, _)| whole);
         whole.split('\u{1e}').filter(|call| !call.is_empty()).map(str::to_owned).collect()
     }
 
+    /// Calls a hook of the session.
     #[track_caller]
     pub fn hook(&self, event: &str, more: Value) {
         let mut payload = payload(event, more);
@@ -121,12 +130,14 @@ impl BoardSite {
         self.world.status(&payload);
     }
 
+    /// Makes a finished turn of the session.
     #[track_caller]
     pub fn turn(&self, prompt: &str) {
         self.hook("UserPromptSubmit", json!({ "prompt": prompt }));
         self.hook("Stop", json!({ "last_assistant_message": format!("done: {prompt}") }));
     }
 
+    /// Returns the value of the header `Host`.
     pub fn host(&self) -> String {
         format!("127.0.0.1:{}", self.port)
     }
@@ -164,11 +175,13 @@ impl BoardSite {
         )
     }
 
+    /// Sends a valid GET request.
     #[track_caller]
     pub fn get(&self, path: &str) -> SiteResponse {
         self.request("GET", path, &self.right(), "")
     }
 
+    /// Sends a valid POST request.
     #[track_caller]
     pub fn post(&self, path: &str, body: &Value) -> SiteResponse {
         self.request("POST", path, &self.right(), &body.to_string())
@@ -180,6 +193,7 @@ impl BoardSite {
         self.get(&format!("/api/sessions/claude/{SESSION}")).json()
     }
 
+    /// Sends a reply to the session.
     #[track_caller]
     pub fn reply(&self, id: &str, text: &str) -> SiteResponse {
         let order = json!({ "id": id, "tool": "claude", "session_id": SESSION, "text": text });
@@ -225,6 +239,7 @@ impl Drop for BoardSite {
     }
 }
 
+/// The stream of changes from the board.
 pub struct Events {
     reader: BufReader<TcpStream>,
 }
@@ -254,6 +269,7 @@ impl Events {
     }
 }
 
+/// Reads a response until the server closes the connection.
 #[track_caller]
 pub fn read_response(stream: &mut TcpStream) -> SiteResponse {
     let mut bytes = Vec::new();

@@ -1,4 +1,5 @@
-//! Runs whose runner or agent dies: the thread gets a true message, and no reply runs again.
+//! Tests replies whose runner or agent dies during the run: the thread gets one true message, and
+//! the reply does not run again.
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,4 +1,5 @@
-//! The daemon: replies become runs, queued notices arrive, and a stop loses nothing.
+//! Tests the daemon with a loopback Slack and stand-ins for the agents: replies become runs, queued
+//! notices are delivered, and a stop or a wrong config loses nothing.
 
 mod deaths;
 mod machines;

@@ -1,6 +1,7 @@
-//! Executables of an older version and of this one on the same state folder, in parallel: a daemon
-//! of one beside hooks of the other, and a notice begun by one and ended by the other. No notice is
-//! lost or duplicated. `TURNBRIDGE_TEST_OLDER` names the folder of the older executables.
+//! Tests executables of an older version and of this one on the same state folder: a daemon of one
+//! beside hooks of the other, and a notice that one version begins and the other finishes. No
+//! notice is lost or duplicated. `TURNBRIDGE_TEST_OLDER` names the folder of the older executables;
+//! without it the tests are skipped.
 
 use testkit::skipped;
 

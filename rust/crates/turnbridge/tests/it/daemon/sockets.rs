@@ -1,5 +1,5 @@
-//! Sockets are killed and refreshed while people go on talking: nothing late, nothing lost, nothing
-//! run twice. Nobody is killed here; that is the soak's part.
+//! Tests that the daemon receives every event in time, and runs every reply once, while its sockets
+//! are broken and replaced under traffic. No process is killed here, in contrast to the soak.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;

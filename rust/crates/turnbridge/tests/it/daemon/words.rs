@@ -1,4 +1,4 @@
-//! The exact messages in a reply's thread, and the log entries about them.
+//! Tests the exact messages of the daemon in a reply's thread, and the log entries about them.
 
 use std::fs;
 

@@ -1,4 +1,5 @@
-//! Each fault alone, in a set-up without other problems: doctor finds it and nothing else.
+//! Tests each fault alone in a set-up without other problems: doctor reports that fault and no
+//! other, and `--fix` repairs those that it can.
 
 use std::fs;
 use std::process::Command;

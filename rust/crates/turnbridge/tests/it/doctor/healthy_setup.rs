@@ -1,5 +1,6 @@
-//! A set-up without problems: the executables in a separate folder, stand-ins for agents and an
-//! engine, a loopback Slack, registered hooks and notify, a known session.
+//! Creates a set-up without problems for the tests of doctor: the executables in a separate folder,
+//! stand-ins for the agents and an engine, a loopback Slack, registered hooks and notify, and a
+//! known session.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -29,6 +30,7 @@ const PROGRAMS: [(&str, &str); 4] = [
     ("turnbridge-notify", env!("CARGO_BIN_EXE_turnbridge-notify")),
 ];
 
+/// A set-up without problems. A drop stops its daemon.
 pub struct HealthySetup {
     pub world: World,
     pub slack: SlackApi,
@@ -38,6 +40,7 @@ pub struct HealthySetup {
 pub struct DoctorReport(pub Value);
 
 impl HealthySetup {
+    /// Creates a set-up that needs no daemon.
     pub fn new() -> HealthySetup {
         HealthySetup::with_config(CONFIG)
     }
@@ -83,6 +86,7 @@ impl HealthySetup {
         self.world.hermetic.root().join("programs")
     }
 
+    /// Returns the path of Claude's settings.json.
     pub fn settings(&self) -> PathBuf {
         self.world.hermetic.claude_config_dir().join("settings.json")
     }
@@ -91,10 +95,12 @@ impl HealthySetup {
         self.world.hermetic.codex_home().join("config.toml")
     }
 
+    /// Returns the path of a file in the state folder.
     pub fn state(&self, name: &str) -> PathBuf {
         self.world.hermetic.state_dir().join(name)
     }
 
+    /// Installs a stand-in on the PATH.
     pub fn stand_in(&self, name: &str, answer: &str) {
         StandIn::new(&self.world.hermetic.root().join("bin"), name, answer);
     }
@@ -107,6 +113,7 @@ impl HealthySetup {
         testkit::write_program(path, &format!("#!/bin/sh\n{script}\n"));
     }
 
+    /// Changes Claude's settings.json. Panics if the text stays the same.
     pub fn change_settings(&self, change: impl Fn(&str) -> String) {
         let text = fs::read_to_string(self.settings()).unwrap();
         let changed = change(&text);
@@ -114,6 +121,7 @@ impl HealthySetup {
         fs::write(self.settings(), changed).unwrap();
     }
 
+    /// Changes `config.toml`. Panics if the text stays the same.
     pub fn change_config(&self, change: impl Fn(&str) -> String) {
         let path = self.world.hermetic.config_dir().join("config.toml");
         let text = fs::read_to_string(&path).unwrap();
@@ -139,6 +147,7 @@ impl HealthySetup {
         path
     }
 
+    /// Returns a call of an installed executable in the world's environment.
     pub fn command(&self, program: &str) -> Command {
         // Uses the world's environment, but the program that is installed here.
         let template = self.world.command("turnbridge");
@@ -148,16 +157,19 @@ impl HealthySetup {
         command
     }
 
+    /// Runs `turnbridge` and returns its output, also if it fails.
     pub fn run(&self, arguments: &[&str]) -> Output {
         self.command("turnbridge").args(arguments).output().unwrap()
     }
 
+    /// Runs `turnbridge`, which must succeed.
     #[track_caller]
     pub fn turnbridge(&self, arguments: &[&str]) {
         let output = self.run(arguments);
         assert!(output.status.success(), "{arguments:?}: {output:?}");
     }
 
+    /// Runs `doctor --json` and returns its report.
     #[track_caller]
     pub fn report(&self, options: &[&str]) -> DoctorReport {
         report_of(self.command("turnbridge").args(["doctor", "--json"]).args(options))
@@ -213,20 +225,22 @@ impl DoctorReport {
         self.0["findings"].as_array().unwrap()
     }
 
+    /// Returns the finding with this id, which must exist.
     #[track_caller]
     pub fn finding(&self, id: &str) -> &Value {
         let found = self.findings().iter().find(|finding| finding["id"] == id);
         found.unwrap_or_else(|| panic!("no `{id}` in {:#}", self.0))
     }
 
+    /// Returns the ids of all findings that are not `ok`.
     pub fn problems(&self) -> Vec<String> {
         let problems = self.findings().iter().filter(|finding| finding["severity"] != "ok");
         problems.map(|finding| finding["id"].as_str().unwrap().to_owned()).collect()
     }
 }
 
-/// Checks the common rules of reports: the schema, the exit status, and that each finding is
-/// documented.
+/// Runs doctor and returns its report. Checks the rules of all reports: the schema, the exit
+/// status, and that each finding is documented.
 #[track_caller]
 pub fn report_of(command: &mut Command) -> DoctorReport {
     let output = command.output().unwrap();

@@ -1,5 +1,5 @@
-//! `turnbridge doctor`: no problem in a working set-up, and one finding with its fix for each
-//! fault.
+//! Tests `turnbridge doctor`: it reports no problem in a working set-up, changes nothing unasked,
+//! and `--fix` repairs without adding registrations. `faults` tests each fault.
 
 mod agreement;
 mod faults;

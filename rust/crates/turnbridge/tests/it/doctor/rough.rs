@@ -1,4 +1,5 @@
-//! With everything broken the doctor still ends, and prints findings.
+//! Tests that doctor ends with findings when files are garbage, when files and programs never
+//! respond, and when folders are missing.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

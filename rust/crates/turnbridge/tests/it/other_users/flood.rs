@@ -1,6 +1,6 @@
-//! The other user makes the system's table of sockets long and connects to the board without a
-//! pause. A board that reads the whole table for each connection would have no time left for its
-//! owner.
+//! Floods the board with connections of the other user, while idle connections make the system's
+//! table of sockets long. A board that reads the whole table for each connection would have no time
+//! left for its owner.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -22,6 +22,7 @@ const THREADS: usize = 8;
 /// The limit of connections, which ends the flood also when the owner's requests hang.
 const MOST_CONNECTIONS_OF_THREAD: usize = 4_000;
 
+/// Floods the board, and asserts that the owner's requests still succeed.
 pub fn flood(site: &BoardSite, other_user: &OtherUser) {
     let idle = other_user.act(|_| hold_idle());
     let (is_over, made) = (AtomicBool::new(false), AtomicUsize::new(0));

@@ -1,6 +1,6 @@
-//! Another user of the machine attacks the board, the state folder and the list of processes, and
-//! gets no data. The test passes that user the secrets that could only be guessed, so that it does
-//! not depend on luck: even the right token, ticket or code gets no response.
+//! Tests that another user of the machine gets no data from the board, the state folder and the
+//! list of processes. The test gives that user the right token, ticket and code, so that it does
+//! not depend on luck: the user gets no response with them either.
 
 mod flood;
 mod user;

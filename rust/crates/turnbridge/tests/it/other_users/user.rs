@@ -1,5 +1,5 @@
-//! Another user of this machine during a test: a uid without an account. The kernel identifies
-//! users by uid alone, so that the test adds no account.
+//! Acts as another user of this machine: a uid without an account. The kernel identifies users by
+//! uid alone, so that the test adds no account.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, chown};
@@ -9,6 +9,7 @@ use std::thread;
 use rustix::process::{Gid, Uid};
 use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 
+/// Another user with a home. A drop removes the home.
 pub struct OtherUser {
     pub user: u32,
     home: PathBuf,
@@ -66,7 +67,8 @@ impl OtherUser {
         all_below(folder).into_iter().filter(is_own).collect()
     }
 
-    /// Removes all of it, and asserts that no file is left.
+    /// Removes the user's home, and asserts that the user has no other file below `folder` and no
+    /// process.
     #[track_caller]
     pub fn leave(self, folder: &Path) {
         assert_eq!(self.files_below(folder), [""; 0].map(PathBuf::from));
@@ -87,6 +89,7 @@ impl Drop for OtherUser {
     }
 }
 
+/// Returns a folder and all paths below it.
 pub fn all_below(folder: &Path) -> Vec<PathBuf> {
     let mut found = vec![folder.to_owned()];
     let mut at = 0;

@@ -1,5 +1,5 @@
-//! Turnbridge's outputs and files conform to docs/schemas. `World::turnbridge` checks every output
-//! of `--json`; this module checks the schemas themselves.
+//! Tests the schemas in docs/schemas, and checks outputs against them: `World::turnbridge` passes
+//! every output with `--json` to `check_output` here.
 
 #[cfg(all(unix, not(target_os = "macos")))]
 mod samples;
@@ -84,10 +84,12 @@ static VALIDATORS: LazyLock<BTreeMap<&str, Validator>> = LazyLock::new(|| {
     SCHEMAS.iter().map(validator).collect()
 });
 
+/// Returns whether a value conforms to the schema.
 pub fn is_valid(name: &str, value: &Value) -> bool {
     VALIDATORS[name].is_valid(value)
 }
 
+/// Asserts that a value conforms to the schema.
 #[track_caller]
 pub fn check(name: &str, value: &Value) {
     let errors: Vec<_> = VALIDATORS[name]
@@ -97,7 +99,7 @@ pub fn check(name: &str, value: &Value) {
     assert!(errors.is_empty(), "{name}.schema.json: {errors:#?}\n{value:#}");
 }
 
-/// Checks an output. It ignores commands without JSON.
+/// Asserts that a command's output conforms to its schema. Ignores commands without `--json`.
 #[track_caller]
 pub fn check_output(arguments: &[&str], output: &str) {
     let own = arguments.iter().take_while(|argument| **argument != "--");

@@ -1,5 +1,6 @@
-//! A sample for every schema, made by the executables, and each schema's result if a field is
-//! missing.
+//! Tests that each schema refuses a sample with a missing or an additional field, apart from listed
+//! exceptions. The executables make the samples of all schemas except `common` and `config`.
+
 // The engines of Linux; macOS looks for others.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,4 @@
-//! A launch agent of macOS.
+//! Tests the calls of launchd for a launch agent of macOS, and its status.
 
 use std::fs;
 

@@ -1,5 +1,6 @@
-//! `turnbridge service` against stand-ins for `launchctl`, `systemctl`, `loginctl` and `schtasks`,
-//! which record their calls and keep state.
+//! Tests `turnbridge service` with stand-ins for `launchctl`, `systemctl`, `loginctl` and
+//! `schtasks`, which record their calls and keep state. The submodules test each manager and failed
+//! installations.
 
 mod launchd;
 mod rollback;

@@ -1,4 +1,5 @@
-//! A failed installation leaves everything unchanged.
+//! Tests that a failed installation of the service leaves everything unchanged, and that a failed
+//! removal keeps the service.
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,4 +1,5 @@
-//! A unit of the user's own systemd.
+//! Tests the calls of the user's own systemd for Turnbridge's unit, its status, and the unit's
+//! file.
 
 use std::fs;
 use std::process::Command;

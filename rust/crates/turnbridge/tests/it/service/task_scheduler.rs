@@ -1,4 +1,4 @@
-//! A task of the Windows Task Scheduler.
+//! Tests the calls of the Windows Task Scheduler for Turnbridge's task, and the task's definition.
 
 use std::fs;
 

@@ -1,5 +1,5 @@
-//! `turnbridge setup` without a terminal: flags and defaults decide, it never waits for input, and
-//! errors leave no half-written file. `setup/terminal` tests it at a terminal.
+//! Tests `turnbridge setup` without a terminal: options and defaults decide, it never waits for
+//! input, and a refused set-up writes no file. `setup/terminal` tests it at a terminal.
 
 mod terminal;
 

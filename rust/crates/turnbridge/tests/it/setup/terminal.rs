@@ -1,4 +1,4 @@
-//! The wizard at a terminal: its questions, its output, and the state after Ctrl-C.
+//! Tests `turnbridge setup` at a terminal: its questions, its output, and the state after Ctrl-C.
 
 use std::fs;
 use std::time::{Duration, Instant};

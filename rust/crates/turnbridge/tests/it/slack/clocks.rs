@@ -1,4 +1,5 @@
-//! Machines that were off, clocks that jump, and an outbox that is larger than the memory.
+//! Tests deliveries to Slack after a machine was off or its clock was wrong, and from an outbox
+//! that is larger than the memory.
 
 use std::process::Stdio;
 

@@ -1,4 +1,4 @@
-//! `turnbridge notify --tool codex`: Codex's report becomes one notice, or none.
+//! Tests `turnbridge notify --tool codex`: Codex's report of a turn becomes one notice, or none.
 
 use std::fs;
 use std::path::PathBuf;

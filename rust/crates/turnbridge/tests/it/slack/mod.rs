@@ -1,4 +1,5 @@
-//! A finished turn becomes a thread in Slack: once and complete, despite all faults.
+//! Tests that a finished turn becomes a thread in Slack, once and complete, whatever faults occur.
+//! Also tests the commands `outbox`, `routes` and `logs`.
 
 mod clocks;
 mod codex;

@@ -1,11 +1,11 @@
-//! The stand-in agent: a program `claude` that acts like the real one as far as Turnbridge can see.
-//! It calls the real hooks with payloads made from recorded ones, writes a transcript, works for a
-//! while, answers, and ends as its prompt says. It records its actions in its own log.
+//! Installs the stand-in agent of the soak: a program `claude` that acts like the real one as far
+//! as Turnbridge can see. It calls the real hooks with recorded payloads, writes a transcript,
+//! works for a while, answers, and ends as its prompt says. It records its actions in its own log.
 //!
 //! A prompt is `<name>, <words>`: `work=300` (milliseconds), `exit=3` (fails without a hook),
 //! `api-error` (fails with StopFailure), `no-hooks`, `long` (an answer of many parts),
-//! `kill-hook=Stop/0.0031`, which kills that hook after this many seconds, and `freeze-hook=…`,
-//! which suspends it then, for longer than other processes wait for its locks.
+//! `kill-hook=Stop/0.0031` (kills that hook after so many seconds), and `freeze-hook=…` (suspends
+//! it then, for longer than other processes wait for its locks).
 
 use std::fs;
 use std::path::Path;
@@ -28,6 +28,7 @@ pub struct AgentLogLine {
     pub what: AgentLogEntry,
 }
 
+/// An action of an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AgentLogEntry {
     /// The agent has its prompt.
@@ -63,6 +64,7 @@ fn read_line(line: &str) -> Option<AgentLogLine> {
     Some(AgentLogLine { at: at.parse().ok()?, name: name.to_owned(), what })
 }
 
+/// Returns the prompt for a turn with this name and these words.
 pub fn prompt(name: &str, words: &str) -> String {
     format!("{name}, {words}")
 }
@@ -76,6 +78,7 @@ pub fn name_in(text: &str) -> Option<&str> {
     is_name.then_some(&text[..end])
 }
 
+/// Installs the agent on the machine's PATH.
 pub fn install(machine: &SoakMachine) {
     let bin = machine.world.hermetic.root().join("bin");
     fs::create_dir_all(&bin).unwrap();

@@ -1,5 +1,6 @@
-//! Drives a soak: the owner works, replies and sends `stop`; other users write too; processes are
-//! killed and other faults happen, until there were enough kills. Then everything comes to rest.
+//! Drives a soak: the owner starts turns, replies and sends `stop`; other users write too;
+//! processes are killed and other faults occur. It ends after enough kills or a timeout. Then the
+//! faults stop, and the daemons run until no work is left.
 
 use std::process::Child;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,13 +32,16 @@ pub struct SoakPlan {
     pub without: Vec<SoakTrouble>,
 }
 
+/// A soak: its machines, its Slack, and the records of all actions.
 pub struct Soak {
     pub plan: SoakPlan,
     pub slack: SlackApi,
     pub slack_clock: SlackClock,
     pub channel: String,
     pub machines: Arc<Vec<SoakMachine>>,
+    /// The owner's messages in Slack.
     pub said: Vec<PersonMessage>,
+    /// The turns that the owner began at a keyboard.
     pub turns: Vec<TypedTurn>,
     pub kills: Arc<Mutex<Vec<Kill>>>,
     pub faults: Faults,
@@ -45,8 +49,10 @@ pub struct Soak {
     pub journal: Vec<(u64, String)>,
     /// Processes that still existed after the stop of all daemons.
     pub left: Vec<FoundProcess>,
+    /// The number of messages by other users.
     pub intruders: usize,
     pub random: SoakRng,
+    /// The agents that run at a keyboard.
     pub at_keyboard: Vec<Child>,
 }
 
@@ -59,6 +65,7 @@ const MOST_OPEN_REPLIES: usize = 20;
 const KILLS_OF_A_DAY: usize = 60;
 
 impl Soak {
+    /// Creates Slack and the machines, without daemons.
     pub fn start(plan: SoakPlan) -> Soak {
         let setup =
             SlackSetup { disconnect_grace: Duration::from_millis(500), ..SlackSetup::default() };
@@ -133,6 +140,7 @@ impl Soak {
         self.kills.lock().unwrap().len() + hooks
     }
 
+    /// Adds an action to the journal.
     pub fn note(&mut self, what: String) {
         self.journal.push((now_micros(), what));
     }
@@ -163,6 +171,7 @@ impl Soak {
         self.note(format!("machine {number}: daemon stopped"));
     }
 
+    /// Causes a fault, unless the plan leaves it out.
     pub fn strike(&mut self, trouble: SoakTrouble) {
         if self.plan.without.contains(&trouble) {
             return;

@@ -1,5 +1,6 @@
-//! The faults beside kills: Slack's own faults, clocks that jump, full disks, suspended processes.
-//! Each is undone after a while, and all of them before everything comes to rest.
+//! Causes the faults of a soak other than kills: errors of Slack, broken sockets, clocks that jump,
+//! full disks, suspended processes. Each is undone after a while, and all of them before the soak's
+//! rest.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -11,6 +12,7 @@ use super::machine::SoakMachine;
 use super::random::SoakRng;
 use super::victims::{self, Suspended};
 
+/// A kind of fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SoakTrouble {
     /// Calls of the Web API fail at random.
@@ -35,6 +37,7 @@ impl SoakTrouble {
     ];
 }
 
+/// The faults that have occurred, and those that must still be undone.
 pub struct Faults {
     /// The number of times that each has happened.
     pub counts: BTreeMap<String, usize>,

@@ -1,6 +1,6 @@
-//! The ledger: compares the actions, the agents' own logs, and the content of Slack. Every turn has
-//! one notice; every reply ran once or its thread contains the reason; no thread contains a false
-//! message; nothing is left over.
+//! Checks a finished soak: it compares the driver's actions, the agents' own logs, and the content
+//! of Slack. Every turn has one notice; every reply ran once or its thread contains the reason; no
+//! thread contains a false message; no file or process remains.
 
 use std::collections::BTreeMap;
 
@@ -19,6 +19,7 @@ pub struct Violation {
     pub what: String,
 }
 
+/// The results of a soak, and the violations in them.
 pub struct Ledger<'a> {
     pub soak: &'a Soak,
     pub threads: Vec<SlackThread>,
@@ -50,10 +51,12 @@ impl<'a> Ledger<'a> {
         ledger
     }
 
+    /// Records a violation.
     pub fn violate(&mut self, about: &str, what: impl Into<String>) {
         self.violations.push(Violation { about: about.to_owned(), what: what.into() });
     }
 
+    /// Counts an outcome for the table.
     pub fn count(&mut self, outcome: &str) {
         *self.outcomes.entry(outcome.to_owned()).or_default() += 1;
     }
@@ -192,6 +195,7 @@ pub struct PromptRun {
 }
 
 impl PromptRun {
+    /// Returns the actions in these entries, or `None` if the agent never began.
     pub fn of(noted: &[(usize, AgentLogLine)]) -> Option<PromptRun> {
         let (machine, first) = noted.first()?;
         let last_at = noted.last()?.1.at;
@@ -199,6 +203,7 @@ impl PromptRun {
         Some(PromptRun { machine: *machine, began_at: first.at, last_at, noted })
     }
 
+    /// Returns whether the agent did this.
     pub fn did(&self, what: &AgentLogEntry) -> bool {
         self.noted.iter().any(|noted| noted.what == *what)
     }
@@ -222,6 +227,7 @@ impl PromptRun {
         Some((from, to))
     }
 
+    /// Returns the agent's exit code, or `None` if it did not exit by itself.
     pub fn exit(&self) -> Option<i32> {
         self.noted.iter().find_map(|noted| match noted.what {
             AgentLogEntry::Exit(code) => Some(code),

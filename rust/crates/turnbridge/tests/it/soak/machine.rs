@@ -1,5 +1,5 @@
-//! One computer of the owner's: a hermetic home with its own clock and disk, its daemon, its
-//! sessions, and the stand-in agent.
+//! Simulates one computer of the owner's: a hermetic home with its own clock and disk, its daemon,
+//! its sessions, and the stand-in agent.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -20,6 +20,7 @@ const TIME_SCALE: u32 = 20;
 /// The size of a machine's disk: more than a soak writes.
 const DISK: &str = "size=48m,mode=0700";
 
+/// A computer of the owner's. A drop ends its daemon and unmounts its disk.
 pub struct SoakMachine {
     pub world: World,
     pub sessions: Vec<String>,
@@ -172,6 +173,7 @@ impl SoakMachine {
         true
     }
 
+    /// Removes the file that fills the disk.
     pub fn free_disk(&self) {
         if self.disk.is_some() {
             let _ = fs::remove_file(self.state("fill"));
@@ -234,6 +236,7 @@ fn mount(folder: &std::path::Path) -> bool {
     cfg!(target_os = "linux") && mount.status().is_ok_and(|status| status.success())
 }
 
+/// Returns the microseconds since 1970 by the real clock.
 pub fn now_micros() -> u64 {
     let since_1970 = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since_1970.unwrap().as_micros() as u64

@@ -1,7 +1,7 @@
-//! The soak: one or two machines on one Slack, with stand-in agents and all possible faults.
+//! Tests one or two machines on one Slack under kills and other faults for a long time (a soak).
 //! Daemon, notifier, runner, agent and hooks are killed, Slack fails, clocks jump, disks are full,
-//! processes are suspended, and all daemons are down for a night. At the end a ledger compares the
-//! actions with the messages.
+//! processes are suspended, and all daemons are down for a night. At the end the ledger checks that
+//! no message is lost, duplicated or false.
 //!
 //! `TURNBRIDGE_TEST_SEED=7 cargo test -p turnbridge --test it soak::a_short -- --nocapture` repeats
 //! one seed. The choices are then the same; the timing depends on the machine.

@@ -1,6 +1,7 @@
-//! A night: the owner's computers are off, and the owner replies meanwhile. In the morning they
-//! cannot query Slack at first, and receive newer messages in the same threads. Slack's clock has
-//! advanced by then: the night's messages are older than everything that is read beyond a mark.
+//! Simulates a night: all daemons are stopped, and the owner replies meanwhile. In the morning the
+//! daemons cannot query Slack at first, and receive newer messages in the same threads. Slack's
+//! clock is set ahead, so that the night's messages are older than the period that is read again
+//! before a mark.
 
 use std::sync::Arc;
 use std::thread;
@@ -32,6 +33,7 @@ impl SlackClock {
         self.set.last().map_or(0, |(_, ahead)| *ahead)
     }
 
+    /// Returns the time of this clock.
     pub fn now(&self) -> u64 {
         now_micros() + self.ahead()
     }
@@ -44,6 +46,7 @@ impl SlackClock {
 }
 
 impl Soak {
+    /// Simulates a night and the morning after it.
     pub fn pass_a_night(&mut self) {
         self.note("a night begins".to_owned());
         for machine in self.machines.iter() {

@@ -1,5 +1,5 @@
-//! The users of a soak: the owner starts agents at the keyboard, replies in their threads, sends
-//! `stop`, and writes elsewhere; a stranger and another app write too.
+//! Acts as the users of a soak: the owner starts agents at the keyboard, replies in their threads,
+//! sends `stop`, and writes in other threads; a stranger and another app write too.
 
 use serde_json::json;
 use testkit::slack::SlackThread;
@@ -24,11 +24,13 @@ pub struct PersonMessage {
 }
 
 impl PersonMessage {
+    /// Returns the id of the reply in the inbox.
     pub fn id(&self, channel: &str) -> String {
         format!("slack-{channel}-{}", self.ts)
     }
 }
 
+/// The kind of a message, which decides how the daemon must handle it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PersonMessageKind {
     Prompt,
@@ -55,6 +57,7 @@ impl Soak {
         self.begin_turn(machine, session, &words);
     }
 
+    /// Begins a turn in this session; `words` select the agent's behaviour.
     pub fn begin_turn(&mut self, machine: usize, session: usize, words: &str) {
         let name = format!("turn {}", self.turns.len());
         let session = self.machines[machine].sessions[session].clone();
@@ -74,6 +77,7 @@ impl Soak {
         self.said.iter().filter(is_open).count()
     }
 
+    /// Replies as the owner in a thread of the app.
     pub fn reply(&mut self) {
         let threads = self.slack.threads();
         let owned = |thread: SlackThread| Some((self.owner_of(&thread)?, thread.parent.ts));
@@ -96,8 +100,8 @@ impl Soak {
         self.write((machine, session, thread_ts), kind, &words, is_heard);
     }
 
-    /// Writes as the owner in a thread of this machine and session. If it is not heard, no socket
-    /// delivers it.
+    /// Writes as the owner in a thread of this machine and session. Without `is_heard` no socket
+    /// gets the message.
     pub fn write(
         &mut self,
         (machine, session, thread_ts): (usize, String, String),
@@ -131,6 +135,7 @@ impl Soak {
             .or_else(|| reply.map(|said| (said.machine, said.session.clone())))
     }
 
+    /// Writes as a stranger or another app in the newest thread.
     pub fn intrude(&mut self) {
         if let Some(thread) = self.slack.threads().pop() {
             self.intrude_in(&thread.parent.ts);

@@ -1,9 +1,10 @@
-//! Seeded random numbers (SplitMix64). The same seed gives the same choices; the order of
+//! Generates seeded random numbers (SplitMix64). The same seed gives the same choices; the order of
 //! simultaneous actions depends on the machine.
 
 use std::thread;
 use std::time::Duration;
 
+/// A generator of random numbers.
 pub struct SoakRng(u64);
 
 impl SoakRng {
@@ -24,14 +25,17 @@ impl SoakRng {
         mixed ^ (mixed >> 31)
     }
 
+    /// Returns a number below `limit`.
     pub fn below(&mut self, limit: usize) -> usize {
         (self.next() % limit.max(1) as u64) as usize
     }
 
+    /// Returns a number from `low` to `high`, both included.
     pub fn between(&mut self, low: usize, high: usize) -> usize {
         low + self.below(high - low + 1)
     }
 
+    /// Returns `true` with this chance in percent.
     pub fn percent(&mut self, chance: usize) -> bool {
         self.below(100) < chance
     }
@@ -56,6 +60,7 @@ impl SoakRng {
         Duration::from_millis(self.between(low, high) as u64)
     }
 
+    /// Sleeps for a random time.
     pub fn pause(&mut self, most_milliseconds: usize) {
         thread::sleep(self.milliseconds(0, most_milliseconds));
     }

@@ -1,5 +1,5 @@
-//! The ledger of replies: each ran once, on its machine and in order, or its thread contains the
-//! reason; and each message in a thread is compared with the events.
+//! Checks the replies of a soak: each ran once, on its machine and in order, or its thread contains
+//! the reason. Compares each message in a thread with the events.
 
 use super::agents::AgentLogEntry;
 use super::ledger::{Ledger, PromptRun, ThreadAnswer};
@@ -10,6 +10,7 @@ use super::victims::ProcessKind;
 const ENDS: [&str; 7] =
     ["failed", "uncertain", "interrupted", "stopped", "output", "refused", "no_route"];
 
+/// Checks all replies of the soak.
 pub fn check(ledger: &mut Ledger<'_>) {
     for said in &ledger.soak.said {
         let words = ledger.words_of(said);

@@ -1,4 +1,5 @@
-//! The final output: the table of a soak, and for every violation the story of its turn or reply.
+//! Formats the result of a soak: a table of counts, and for every violation the log lines about its
+//! turn or reply.
 
 use std::fmt::Write;
 
@@ -11,6 +12,7 @@ use super::victims::ProcessKind;
 const STORIES: usize = 4;
 const LOGS: [&str; 3] = ["logs/daemon.log", "logs/notify.log", "logs/hooks.log"];
 
+/// Returns the table of a soak.
 pub fn table(soak: &Soak, ledger: &Ledger<'_>) -> String {
     let mut text = format!("soak with seed {}, {} machines\n", soak.plan.seed, soak.machines.len());
     let mut section = |title: &str, rows: Vec<(String, usize)>| {
@@ -53,6 +55,7 @@ fn calls(soak: &Soak) -> Vec<(String, usize)> {
     vec![(format!("calls of {} to Slack failed", calls.len()), failed)]
 }
 
+/// Returns all violations, the first ones with their stories.
 pub fn violations(soak: &Soak, ledger: &Ledger<'_>) -> String {
     let mut text = String::new();
     for (index, Violation { about, what }) in ledger.violations.iter().enumerate() {

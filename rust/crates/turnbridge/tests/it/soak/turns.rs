@@ -1,4 +1,4 @@
-//! The ledger of turns: each ended turn has one complete notice under its own prompt.
+//! Checks the turns of a soak: each ended turn has one complete notice under its own prompt.
 
 use testkit::slack::{SlackMessage, SlackThread};
 use turnbridge_store::paths::StatePaths;
@@ -12,6 +12,7 @@ struct SoakTurn {
     prompt: Option<String>,
 }
 
+/// Checks all turns of the soak.
 pub fn check(ledger: &mut Ledger<'_>) {
     let soak = ledger.soak;
     let at_keyboard =

@@ -1,6 +1,6 @@
-//! Processes that are killed or suspended, found in `/proc`: those of the soak's own homes, by pid
-//! and start time, and no others. Hooks live too briefly to be found there: the stand-in agent
-//! kills them itself (`kill-hook=`).
+//! Finds processes of the soak in `/proc`, and kills or suspends them. It identifies them by the
+//! soak's own homes, pid and start time, so that no other process is affected. Hooks live too
+//! briefly to be found there: the stand-in agent kills them itself (`kill-hook=`).
 
 use std::fs;
 use std::os::fd::OwnedFd;
@@ -12,6 +12,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use super::machine::{SoakMachine, now_micros};
 use super::random::SoakRng;
 
+/// The kind of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ProcessKind {
     Daemon,
@@ -32,13 +33,14 @@ pub struct FoundProcess {
     start: u64,
 }
 
+/// A kill by the soak.
 #[derive(Clone, Debug)]
 pub struct Kill {
     pub at: u64,
     pub victim: FoundProcess,
 }
 
-/// Returns all processes of these machines that can be victims.
+/// Returns all processes of these machines that can be killed or suspended.
 pub fn find(machines: &[SoakMachine]) -> Vec<FoundProcess> {
     let homes: Vec<_> =
         machines.iter().map(|machine| machine.world.hermetic.root().to_str().unwrap()).collect();
@@ -109,8 +111,8 @@ fn hold(found: &FoundProcess) -> Option<OwnedFd> {
     (start(found.pid) == Some(found.start)).then_some(handle)
 }
 
-/// Kills one process, after some moments of its life. Returns `None` if there was none of that
-/// kind.
+/// Kills one process of a random kind, after a random pause. Returns `None` if there was none of
+/// that kind.
 pub fn kill_somebody(machines: &[SoakMachine], random: &mut SoakRng) -> Option<Kill> {
     random.pause(250);
     let kind = random.weighted(&[
@@ -162,6 +164,7 @@ impl Drop for Suspended {
     }
 }
 
+/// Suspends a random process for this time. Returns `None` if there is none.
 pub fn suspend(
     machines: &[SoakMachine],
     time: Duration,

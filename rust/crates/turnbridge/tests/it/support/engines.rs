@@ -1,4 +1,5 @@
-//! Engines that only record, and the traces of their runs.
+//! Installs speech engines that only record their calls, and reads what they recorded.
+
 // The engines of Linux; macOS looks for others.
 #![cfg(all(unix, not(target_os = "macos")))]
 
@@ -62,6 +63,7 @@ pub fn pids(world: &World) -> (u32, u32) {
     })
 }
 
+/// Returns whether a process has ended. A zombie counts as ended.
 pub fn has_ended(pid: u32) -> bool {
     // `PID (NAME) STATE …`; an ended process without a wait is a zombie.
     let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else { return true };
@@ -81,6 +83,7 @@ pub fn cut_off(world: &World) {
     turnbridge_store::state::speech_mark::cut_off(&paths).unwrap();
 }
 
+/// Returns the path of the file that marks the current speech.
 pub fn mark(world: &World) -> PathBuf {
     world.hermetic.state_dir().join("speaking")
 }

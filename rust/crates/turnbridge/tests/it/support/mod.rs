@@ -1,4 +1,5 @@
-//! The support of several tests: homes, executables and their system calls, and engines.
+//! Helpers of several test files: homes with the executables, the trace of system calls, and speech
+//! engines.
 
 pub mod engines;
 #[cfg(target_os = "linux")]

@@ -1,4 +1,4 @@
-//! The system calls of the executables, by `strace`.
+//! Runs the executables under `strace`, so that a test can read their system calls.
 
 use std::path::Path;
 use std::process::Command;

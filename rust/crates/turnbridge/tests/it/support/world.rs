@@ -1,4 +1,4 @@
-//! A separate home, and the executables of this build with it.
+//! Creates a separate home and runs the executables of this build in it.
 
 use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
@@ -14,6 +14,7 @@ pub const SESSION: &str = "825c8529-ee09-4cb8-8902-dd785b12ca0a";
 pub const PROGRAMS: [&str; 4] =
     ["turnbridge", "turnbridge-notify", "turnbridge-status", "turnbridge-stop-gate"];
 
+/// A separate home, in which a test runs the executables of this build.
 pub struct World {
     pub hermetic: Hermetic,
     variables: Vec<(String, String)>,
@@ -49,12 +50,13 @@ impl World {
         }
     }
 
-    /// From now on these programs are those of another build.
+    /// From now on, uses these programs from another build's folder.
     #[cfg(unix)]
     pub fn take_from(&mut self, folder: &std::path::Path, programs: &[&'static str]) {
         self.foreign = Some((folder.to_owned(), programs.to_vec()));
     }
 
+    /// Sets an environment variable for the commands from now on.
     pub fn with(mut self, name: &str, value: &str) -> World {
         self.set(name, value);
         self
@@ -73,6 +75,7 @@ impl World {
         text.replace(self.hermetic.root().to_str().unwrap(), "~").replace('\\', "/")
     }
 
+    /// Returns a call of an executable in this home, with the variables of the world.
     pub fn command(&self, program: &str) -> Command {
         let path = match program {
             "turnbridge" => env!("CARGO_BIN_EXE_turnbridge"),
@@ -97,6 +100,7 @@ impl World {
         assert_silent_success(&output);
     }
 
+    /// Calls the hook of this payload: the Stop gate for a Stop, otherwise the status hook.
     #[track_caller]
     pub fn status(&self, payload: &Value) {
         let program = if payload["hook_event_name"] == "Stop" {
@@ -118,6 +122,7 @@ impl World {
         printed
     }
 
+    /// Returns all sessions, with stopped ones.
     #[track_caller]
     pub fn sessions(&self) -> Vec<Value> {
         let list: Value =
@@ -125,6 +130,7 @@ impl World {
         list["sessions"].as_array().unwrap().clone()
     }
 
+    /// Returns the path of a Claude session's file.
     pub fn session_file(&self, id: &str) -> PathBuf {
         self.hermetic.state_dir().join("sessions").join(format!("claude-{id}.json"))
     }
@@ -146,12 +152,14 @@ impl World {
     }
 }
 
+/// Parses JSON lines. The last one must be complete.
 #[track_caller]
 pub fn lines_of(jsonl: &str) -> Vec<Value> {
     assert!(jsonl.is_empty() || jsonl.ends_with('\n'), "the last line is not whole: {jsonl}");
     jsonl.lines().map(|line| serde_json::from_str(line).expect(line)).collect()
 }
 
+/// Runs a command with this input and returns its output.
 pub fn feed(mut command: Command, input: &[u8]) -> Output {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
@@ -165,6 +173,7 @@ pub fn feed(mut command: Command, input: &[u8]) -> Output {
     child.wait_with_output().unwrap()
 }
 
+/// Asserts exit code 0 and no output.
 #[track_caller]
 pub fn assert_silent_success(output: &Output) {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
@@ -185,7 +194,7 @@ pub fn payload(event: &str, more: Value) -> Value {
     payload
 }
 
-/// The payloads recorded from the real Claude Code, by file name.
+/// Returns the payloads recorded from the real Claude Code, by file name.
 pub fn recordings() -> Vec<(String, Vec<u8>)> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../turnbridge-core/testdata/claude/hooks");
     let mut recordings: Vec<_> = std::fs::read_dir(folder)

@@ -1,4 +1,4 @@
-//! `turnbridge watch` for programs; `terminal` tests it for users.
+//! Tests `turnbridge watch --json`, the output for programs. `terminal` tests the view for users.
 
 #[cfg(unix)]
 mod terminal;

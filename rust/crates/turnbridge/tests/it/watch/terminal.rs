@@ -1,4 +1,4 @@
-//! The view in a real terminal: the screen, the keys, and the restored terminal.
+//! Tests `turnbridge watch` in a real terminal: its screen, its keys, and the restored terminal.
 
 use std::process::{Child, Command, Stdio};
 

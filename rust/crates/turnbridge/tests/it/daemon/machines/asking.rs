@@ -1,5 +1,5 @@
-//! Queries to Slack for replies with partial failures: readable replies run, and rate limits are
-//! respected.
+//! Tests how the daemon queries Slack for missed replies while some queries fail: all readable
+//! replies run, and rate limits are respected.
 
 use testkit::slack::SlackCall;
 

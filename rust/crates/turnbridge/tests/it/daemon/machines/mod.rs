@@ -1,5 +1,5 @@
-//! Several machines on one Slack app, which gives each event to one of their sockets at random; and
-//! messages sent while a daemon was down, or could not query Slack.
+//! Tests several machines on one Slack app, which sends each event to a random one of their
+//! sockets. Also tests messages that were sent while a daemon was down, or could not query Slack.
 
 mod asking;
 

@@ -1,6 +1,7 @@
-//! Compares `doctor`, `daemon status`, `gate explain` and the board in constructed situations: each
-//! agrees with the others and with the truth, or makes no statement. The truth of the gate is the
-//! behaviour of the registered Stop hooks, that of the board the response at its port.
+//! Tests that `doctor`, `daemon status`, `gate explain` and `board` agree in constructed
+//! situations. Each situation names the true state. A command may not contradict it, and may not
+//! omit the facts that it must report. The same holds for the behaviour of the registered Stop
+//! hooks and the response at the board's port.
 
 mod situations;
 mod truth;

@@ -1,4 +1,5 @@
-//! The situations and their truth.
+//! Lists the situations in which the commands must agree: how each is constructed, and its true
+//! state.
 
 use std::fs;
 use std::net::TcpListener;
@@ -17,8 +18,10 @@ const RUNS: AgreementRow =
     AgreementRow { daemon: "runs", config: "file", board: "served", slack: "off", gate: "off" };
 const ASKED: AgreementRow = AgreementRow { gate: "on", ..NOTHING };
 
+/// A situation, and its true state.
 pub struct Situation {
     pub name: &'static str,
+    /// Constructs it. Returns a port that must stay taken during the test, if there is one.
     pub plant: fn(&HealthySetup) -> Option<TcpListener>,
     pub truth: AgreementRow,
 }
@@ -74,6 +77,7 @@ fn write_settings(healthy: &HealthySetup, key: &str, value: &Value) {
     });
 }
 
+/// Returns the situations that differ in the daemon.
 pub fn daemons() -> Vec<Situation> {
     vec![
         situation("nothing runs", NOTHING, |_| None),
@@ -193,6 +197,7 @@ pub fn daemons() -> Vec<Situation> {
     ]
 }
 
+/// Returns the situations that differ in the gate.
 pub fn gates() -> Vec<Situation> {
     vec![
         situation("the hooks ask the gate", ASKED, |healthy| {

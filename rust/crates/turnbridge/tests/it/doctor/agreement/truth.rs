@@ -1,4 +1,5 @@
-//! The actual state: whether the board responds, and how the Stop hooks act.
+//! Observes the actual state without Turnbridge's commands: whether the board's port responds, and
+//! whether the registered Stop hooks hold a turn.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -12,7 +13,7 @@ use super::{AgreementRow, UNSAID};
 use crate::doctor::healthy_setup::HealthySetup;
 use crate::support::world::{feed, payload};
 
-/// Returns the words of the actual state.
+/// Returns the observed state. Facts that are not observed are `-`.
 pub fn seen(healthy: &HealthySetup) -> AgreementRow {
     let board = fs::read(healthy.state("board.json")).ok();
     let board = board.and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
