@@ -1,8 +1,9 @@
-//! Runs a loopback Anthropic Messages API that sends scripted replies and records its requests. It
-//! does not interpret prompts: it selects a reply by the first user message of the conversation.
+//! Runs a loopback Anthropic Messages API that sends scripted replies and records its requests.
+//! The first user message of a conversation selects the queue of replies; prompts are not
+//! interpreted otherwise.
 //!
-//! Agents also make side requests to the model (titles, summaries). Those carry no tools; they get
-//! a fixed text and use no scripted reply.
+//! Agents also make side requests to the model (titles, summaries), which carry no tools. Those get
+//! a fixed text, use no scripted reply and are not recorded.
 
 use std::io;
 use std::net::TcpStream;

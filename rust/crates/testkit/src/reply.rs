@@ -1,6 +1,6 @@
-//! Defines the scripted replies of a model: a test queues one `ModelReply` per request in a
-//! `Script`. Values only: `message_wire.rs` and `response_wire.rs` contain the wire formats;
-//! `messages_api.rs` and `responses_api.rs` select the reply of a request.
+//! Defines the scripted replies of a model, `ModelReply`, and their queues, `Script`: one for the
+//! main conversation and one per marked conversation. `Script::next` takes the next reply of a
+//! conversation. `message_wire.rs` and `response_wire.rs` write the replies in the wire formats.
 
 use std::collections::VecDeque;
 use std::time::Duration;

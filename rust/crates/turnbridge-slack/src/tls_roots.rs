@@ -1,6 +1,8 @@
-//! Chooses the trusted certificates: those of `SSL_CERT_FILE` and `SSL_CERT_DIR`, else the
-//! system's, so that a company's authority counts, else Mozilla's. The crypto provider is named,
-//! because rustls panics if two are linked and none is named.
+//! Returns the TLS configuration of connections. It trusts the system's certificates, so that a
+//! company's authority counts, or Mozilla's if there are none. If `SSL_CERT_FILE` or `SSL_CERT_DIR`
+//! is set, only their certificates are trusted, and it is an error if they contain none.
+//!
+//! The configuration names the crypto provider: rustls panics if two are linked and none is named.
 
 use std::sync::Arc;
 

@@ -1,5 +1,6 @@
-//! Runs the terminals' programs, by the calls that the core's table of terminals makes: finds a
-//! pane, switches to it, opens another one, pastes into it.
+//! Runs the programs of terminals to switch to a pane, open another one, or paste a prompt into
+//! Claude there. The core's `terminal_calls` builds the calls. Also returns the panes that show a
+//! session, and whether the agent reads the text that is typed into a pane.
 
 use std::process::Command;
 use std::time::{Duration, Instant};

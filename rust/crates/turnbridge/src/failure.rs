@@ -1,5 +1,6 @@
-//! Prints a command's failure as `error:` and `hint:`, and returns its exit code. Also prints
-//! notes.
+//! Prints the failure of a command as `error:` and `hint:` lines, and returns the exit code. A
+//! closed pipe counts as success, and a `SilentFailure` prints nothing. Also prints notes, and
+//! texts for a user who waits.
 
 use std::fmt;
 use std::io::{self, ErrorKind};

@@ -1,6 +1,8 @@
-//! Provides the output streams. All of stdout and stderr goes through here, except the drawing of
-//! `turnbridge watch` (clippy.toml forbids other ways), so that no text of users, models, projects
-//! or other programs controls the terminal.
+//! Provides stdout and stderr. They show control characters as escapes, so that a text of users,
+//! models, projects or other programs cannot control the terminal. `raw_stdout` does not escape.
+//!
+//! clippy.toml forbids other ways to write. `turnbridge watch` is excepted, which draws with
+//! ratatui; clap prints its own help and errors.
 
 use std::io::{self, BufWriter, IsTerminal, StderrLock, StdoutLock, Write};
 

@@ -1,5 +1,6 @@
-//! Tests hooks in settings.json alone, and beside the plugin's: every event counts once (X7; X5:
-//! both install modes register the same set).
+//! Tests that hooks in settings.json report the same events as the plugin's, and that each event
+//! counts once if both are registered (X5, X7). Also tests that the removal of the hooks restores
+//! settings.json byte for byte.
 
 use std::fs;
 use std::path::PathBuf;

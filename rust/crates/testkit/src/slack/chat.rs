@@ -1,5 +1,6 @@
-//! Executes `chat.postMessage` and `chat.update`: which messages Slack accepts, cuts or refuses.
-//! `blocks.rs` checks the form of blocks.
+//! Executes `chat.postMessage` and `chat.update`. Like Slack it refuses invalid messages, cuts
+//! posts that are too long, and raises an event for each change. `blocks.rs` checks the form of
+//! blocks.
 
 use std::time::Instant;
 

@@ -1,7 +1,9 @@
-//! Decides which event goes to which socket, and records each delivery and its ack. It writes to no
-//! connection. An event goes to one of the open sockets. Without an ack it is sent again:
-//! immediately, after a minute and after five, with shorter delays here. An event raised while no
-//! socket is open counts as not acked, so it arrives only as a retry.
+//! Decides which open socket gets which event, and records each delivery and its ack. It writes to
+//! no connection.
+//!
+//! An event without an ack is sent again: immediately, after a minute and after five (here with
+//! shorter delays); then it is lost. An event raised while no socket is open counts as not acked,
+//! so it arrives only as a retry. Button clicks and slash commands are not sent again.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

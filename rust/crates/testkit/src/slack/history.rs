@@ -1,5 +1,5 @@
-//! Executes `conversations.history` and `conversations.replies`: which messages they return, in
-//! which order, and on which page.
+//! Executes `conversations.history` and `conversations.replies`. It selects the messages, their
+//! order and their page.
 //!
 //! History is newest first within a page. The pages go back in time, except when `oldest` is given
 //! without `latest`: then they start at the oldest message and go forward. Replies are oldest

@@ -1,5 +1,5 @@
-//! Tests Socket Mode of the loopback Slack, frame by frame: events, acks, retries, refreshes,
-//! broken sockets and violations.
+//! Tests Socket Mode of the loopback Slack with a WebSocket client: events, acks, retries,
+//! refreshes, broken sockets and violations.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;

@@ -1,5 +1,5 @@
-//! Helpers that make one call, or open one socket, in a separate process, because environment
-//! variables set proxies and certificates.
+//! Runs one Web API call, or one socket, in a separate process. Environment variables set the
+//! proxies and certificates, and a test can choose those only for a process of its own.
 
 use std::path::Path;
 use std::process::Command;

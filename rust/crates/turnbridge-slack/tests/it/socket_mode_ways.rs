@@ -1,4 +1,5 @@
-//! Tests that a socket uses TLS by the same authorities as the Web API, and the same proxy.
+//! Tests that a Socket Mode connection is set up like a call of the Web API. It trusts the same
+//! certificates (`SSL_CERT_FILE`), uses the same proxy (`HTTPS_PROXY`) and honours `NO_PROXY`.
 
 use std::path::Path;
 use std::thread;

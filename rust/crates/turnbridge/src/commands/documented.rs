@@ -1,5 +1,7 @@
-//! Tests that this program accepts every `turnbridge` command line in the documents. It splits each
-//! like a shell, and parses it without running it.
+//! Tests that this program accepts the `turnbridge` command lines in the documents: those in `sh`
+//! and `powershell` blocks, and those in sentences, which may omit arguments. Each is split like a
+//! shell would do it, and parsed but not run. Commands in sentences with `…`, `[` or `|` are
+//! skipped.
 
 use clap::Parser;
 use clap::error::ErrorKind;

@@ -1,5 +1,6 @@
-//! Simulates the two host applications as a hook sees them: tvine, which names a folder and listens
-//! on a socket, and Kawaii Terminal, which names a file.
+//! Simulates the two host applications, tvine and Kawaii Terminal. Their environment variables tell
+//! a hook where to report: tvine names a folder and a socket, Kawaii Terminal names a file. Tests
+//! read what the hooks have written there.
 
 use std::fs;
 use std::io::{BufRead, BufReader};

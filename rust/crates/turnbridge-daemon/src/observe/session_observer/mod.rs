@@ -1,7 +1,7 @@
-//! Records what no hook reports of Claude's sessions (`turnbridge_system::observe`): Esc, an
-//! approved dialog, a killed process. It writes through `session_store::update`, which also informs
-//! the sinks named in the session file. `SessionFollower` decides which sessions are polled, and
-//! when.
+//! Writes those changes of Claude's sessions that no hook reports, for example Esc, an approved
+//! dialog or a killed process. `turnbridge_system::observe` finds them, and its `SessionFollower`
+//! decides which sessions are checked, and when. `session_store::update` writes them, and informs
+//! the sinks named in the session file.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,6 @@
-//! Implements the channel for Slack: opens the direct message, posts and updates messages, and
-//! finds messages that may have arrived.
+//! Implements the channel for Slack. It opens the direct message, posts and updates messages at
+//! Slack's rate, and saves which thread belongs to which session. If it is unknown whether a post
+//! arrived, it searches for the message.
 
 use std::io;
 use std::time::{Duration, Instant};
