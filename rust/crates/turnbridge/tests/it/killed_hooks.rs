@@ -2,6 +2,7 @@
 //! one notice and one record, as soon as any process recovers it.
 
 use std::fs;
+use std::path::PathBuf;
 use std::process::Output;
 use std::time::Duration;
 
@@ -102,6 +103,13 @@ impl Killing {
         assert_eq!(pending.count(), 0, "{what}");
     }
 
+    /// Returns the file of the only notice in the outbox.
+    fn notice_file(&self) -> PathBuf {
+        let outbox = self.world.hermetic.state_dir().join("outbox");
+        let mut files = fs::read_dir(outbox).unwrap().map(|file| file.unwrap().path());
+        files.find(|path| path.extension().is_some_and(|end| end == "json")).unwrap()
+    }
+
     fn state(&self) -> Value {
         self.world.sessions()[0]["state"].clone()
     }
@@ -192,9 +200,7 @@ fn a_notice_whose_progress_cannot_be_read_waits_for_a_person_and_is_listed() {
     let killing = Killing::new();
     killing.prompt();
     assert_silent_success(&killing.stop("plugin", None));
-    let outbox = killing.world.hermetic.state_dir().join("outbox");
-    let mut files = fs::read_dir(&outbox).unwrap().map(|file| file.unwrap().path());
-    let notice = files.find(|path| path.extension().is_some_and(|end| end == "json")).unwrap();
+    let notice = killing.notice_file();
     let progress = notice.with_extension("slack.progress");
     fs::write(&progress, "{").unwrap();
     let shown = killing.world.turnbridge(&["outbox"]);
@@ -210,9 +216,8 @@ fn a_whole_notice_that_is_not_in_its_place_is_adopted_and_half_of_one_is_not() {
     let killing = Killing::new();
     killing.prompt();
     assert_silent_success(&killing.stop("plugin", None));
-    let outbox = killing.world.hermetic.state_dir().join("outbox");
-    let mut files = fs::read_dir(&outbox).unwrap().map(|file| file.unwrap().path());
-    let notice = files.find(|path| path.extension().is_some_and(|end| end == "json")).unwrap();
+    let notice = killing.notice_file();
+    let outbox = notice.parent().unwrap();
     let bytes = fs::read(&notice).unwrap();
     // The state of a writer that was killed before it could link the file.
     fs::rename(&notice, notice.with_extension("123.new")).unwrap();
